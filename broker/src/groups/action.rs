@@ -1,0 +1,130 @@
+//! What a group wants done: answers to send and records to make durable.
+//!
+//! Invariant: an answer that depends on a record is inside the record's `Then`, so that it cannot leave before the
+//! record is durable.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use pillion_wire::ErrorCode;
+
+use super::event::WaiterId;
+use super::record::GroupRecord;
+
+/// One thing to do, in the order given.
+#[derive(Debug)]
+pub(crate) enum Action {
+    /// Answer a request now.
+    Answer(WaiterId, Answer),
+    /// Append the records, and hand the whole back to `GroupShard::persisted` once they are durable.
+    Persist(Persist),
+}
+
+/// Records that belong together, and what they wait for.
+#[derive(Debug)]
+pub(crate) struct Persist {
+    /// The group they belong to.
+    pub(crate) group_id: Arc<str>,
+    /// To be appended in this order, in one batch.
+    pub(crate) records: Vec<GroupRecord>,
+    /// What happens when they are durable.
+    pub(super) then: Then,
+}
+
+/// What follows once a [`Persist`] is durable.
+#[derive(Debug)]
+pub(super) enum Then {
+    /// Nothing: the record is for the next start only.
+    Nothing,
+    /// Send an answer that was worked out before.
+    Answer(WaiterId, Answer),
+    /// The leader's assignment of this generation is in the log: hand it out.
+    Assign { generation: i32, assignments: Vec<(Arc<str>, Bytes)> },
+    /// A static member's new id is in the log: let it go on in the generation it came back to.
+    AdmitStatic { member_id: Arc<str>, waiter: WaiterId, generation: i32, answer: JoinAnswer },
+    /// The records' offsets may be fetched now, and their commit be answered.
+    Commit { waiter: WaiterId, results: Vec<ErrorCode> },
+    /// Expired offsets (and, with the last of them, an empty group) are gone.
+    Forget,
+}
+
+/// The answer to one request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// To JoinGroup.
+    Join(JoinAnswer),
+    /// To SyncGroup.
+    Sync(SyncAnswer),
+    /// To LeaveGroup: one result for each member named, in the request's order.
+    Leave(Vec<ErrorCode>),
+    /// To OffsetCommit: one result for each partition named, in the request's order.
+    Commit(Vec<ErrorCode>),
+}
+
+/// JoinGroup's answer; the fields are the response's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct JoinAnswer {
+    /// NONE, or why the member is not in the generation.
+    pub(crate) error: ErrorCode,
+    /// −1 with an error.
+    pub(crate) generation: i32,
+    /// The group's protocol type.
+    pub(crate) protocol_type: Option<Arc<str>>,
+    /// The strategy all members use in this generation.
+    pub(crate) protocol_name: Option<Arc<str>>,
+    /// The leader's member id; empty with an error.
+    pub(crate) leader: Arc<str>,
+    /// True when a returning static leader must not compute assignments anew.
+    pub(crate) skip_assignment: bool,
+    /// The asking member's id.
+    pub(crate) member_id: Arc<str>,
+    /// All members, for the leader; empty for the others.
+    pub(crate) members: Vec<JoinedMember>,
+}
+
+/// A member as the leader is told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct JoinedMember {
+    /// Its id.
+    pub(crate) member_id: Arc<str>,
+    /// Its `group.instance.id`, if static.
+    pub(crate) group_instance_id: Option<Arc<str>>,
+    /// Its subscription under the chosen strategy.
+    pub(crate) metadata: Bytes,
+}
+
+/// SyncGroup's answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SyncAnswer {
+    /// NONE, or why there is no assignment.
+    pub(crate) error: ErrorCode,
+    /// The group's protocol type.
+    pub(crate) protocol_type: Option<Arc<str>>,
+    /// The strategy in use.
+    pub(crate) protocol_name: Option<Arc<str>>,
+    /// The member's assignment; empty with an error.
+    pub(crate) assignment: Bytes,
+}
+
+impl JoinAnswer {
+    /// A refusal that tells the member which id it has, or that it has none.
+    pub(super) fn refused(member_id: &Arc<str>, error: ErrorCode) -> Answer {
+        Answer::Join(Self {
+            error,
+            generation: -1,
+            protocol_type: None,
+            protocol_name: None,
+            leader: Arc::from(""),
+            skip_assignment: false,
+            member_id: Arc::clone(member_id),
+            members: Vec::new(),
+        })
+    }
+}
+
+impl SyncAnswer {
+    /// A refusal.
+    pub(super) fn refused(error: ErrorCode) -> Answer {
+        Answer::Sync(Self { error, protocol_type: None, protocol_name: None, assignment: Bytes::new() })
+    }
+}

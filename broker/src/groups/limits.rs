@@ -1,0 +1,55 @@
+//! What bounds a group: Kafka's settings by their own names, and the limits Kafka leaves open.
+//!
+//! Read by every part of the state machine; fixed once the broker runs.
+
+use std::time::Duration;
+
+/// Protocols one member may offer in JoinGroup. Clients send as many as they have assignors: one to five.
+pub(crate) const PROTOCOLS_MAX: usize = 64;
+
+/// Bytes of subscription metadata one member may bring, all its protocols together. A group's record holds the
+/// chosen one of every member and must fit in one batch of `__consumer_offsets` (1 MiB by default).
+pub(crate) const MEMBER_METADATA_BYTES_MAX: usize = 1024 * 1024;
+
+/// Member ids handed out with MEMBER_ID_REQUIRED and not yet used, in one group.
+pub(crate) const PENDING_MEMBERS_MAX: usize = 10_000;
+
+/// Groups one partition of `__consumer_offsets` keeps in memory. A join beyond it gets COORDINATOR_NOT_AVAILABLE.
+pub(crate) const GROUPS_PER_SHARD_MAX: usize = 100_000;
+
+/// A new member cannot heartbeat before its first JoinGroup is answered, and its broken connection is not seen
+/// while the answer is parked; after this long it is taken for gone. Kafka's fixed five minutes.
+pub(crate) const NEW_MEMBER_JOIN_TIMEOUT: Duration = Duration::from_secs(5 * 60);
+
+/// Settings of the group coordinator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GroupLimits {
+    /// `group.min.session.timeout.ms`: shorter ones get INVALID_SESSION_TIMEOUT.
+    pub(crate) session_timeout_min: Duration,
+    /// `group.max.session.timeout.ms`: longer ones get INVALID_SESSION_TIMEOUT.
+    pub(crate) session_timeout_max: Duration,
+    /// `group.initial.rebalance.delay.ms`: how long an empty group waits for more members before its first
+    /// generation. Kafka waits 3 s to spare large groups some rebalances; a sidecar's few consumers want their
+    /// assignment at once, so the default here is 0.
+    pub(crate) initial_rebalance_delay: Duration,
+    /// `group.max.size`: members of one group. Kafka's default is no limit; 10,000 keeps one group's memory bounded.
+    pub(crate) group_size_max: usize,
+    /// `offset.metadata.max.bytes`: longer commit metadata gets OFFSET_METADATA_TOO_LARGE.
+    pub(crate) offset_metadata_max: usize,
+    /// `offsets.retention.minutes`: committed offsets are dropped this long after their group became empty, and
+    /// those of a group without members (a simple consumer) this long after the commit.
+    pub(crate) offsets_retention: Duration,
+}
+
+impl Default for GroupLimits {
+    fn default() -> Self {
+        Self {
+            session_timeout_min: Duration::from_secs(6),
+            session_timeout_max: Duration::from_secs(30 * 60),
+            initial_rebalance_delay: Duration::ZERO,
+            group_size_max: 10_000,
+            offset_metadata_max: 4096,
+            offsets_retention: Duration::from_secs(7 * 24 * 60 * 60),
+        }
+    }
+}

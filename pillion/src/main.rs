@@ -1,0 +1,4 @@
+//! Placeholder.
+mod child_process;
+mod embedded_postgres;
+fn main() {}

@@ -1,0 +1,17 @@
+//! Record batches, format v2 (magic 2, KIP-98): the header every batch begins with, and the records inside.
+//!
+//! A broker needs only [`BatchHeader`]; records are looked into by consumers, compaction and whoever builds them.
+
+mod builder;
+mod compression;
+mod error;
+mod header;
+mod record;
+#[cfg(test)]
+mod tests;
+
+pub use builder::{BatchBuilder, BatchProducer};
+pub use compression::Compression;
+pub use error::RecordsError;
+pub use header::{BatchHeader, HEADER_BYTES, STAMPED_BYTES, TimestampType, advance_sequence};
+pub use record::{DECOMPRESSED_BYTES_MAX, Record, RecordHeader, read_batch};
