@@ -7,6 +7,8 @@
 //!
 //! Invariant: bytes from outside never panic, and never choose the size of an allocation beyond a named limit.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 mod b3;
 pub mod conventions;
 mod extraction;

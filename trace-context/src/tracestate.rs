@@ -44,7 +44,8 @@ impl TraceState {
         }
         let mut members: Vec<&str> = Vec::new();
         let mut count = 0;
-        for member in text.split(',').map(|member| member.trim_matches([' ', '\t'])).filter(|member| !member.is_empty()) {
+        for member in text.split(',').map(|member| member.trim_matches([' ', '\t'])).filter(|member| !member.is_empty())
+        {
             count += 1;
             if count > MAX_TRACESTATE_MEMBERS {
                 return Err(InvalidTraceState::TooManyMembers);
@@ -100,7 +101,8 @@ impl fmt::Display for TraceState {
 
 /// Makes the joined members fit, by whole members only: a cut value would be a lie.
 fn shorten(members: &mut Vec<&str>) {
-    let joined_length = |members: &[&str]| members.iter().map(|member| member.len() + 1).sum::<usize>().saturating_sub(1);
+    let joined_length =
+        |members: &[&str]| members.iter().map(|member| member.len() + 1).sum::<usize>().saturating_sub(1);
     while joined_length(members) > MAX_TRACESTATE_BYTES {
         match members.iter().rposition(|member| member.len() > LARGE_MEMBER_BYTES) {
             Some(large) => drop(members.remove(large)),
@@ -120,17 +122,13 @@ fn valid_key_of(member: &str) -> Option<&str> {
 fn is_valid_key(key: &str) -> bool {
     match key.split_once('@') {
         None => is_valid_key_part(key, 256),
-        Some((tenant, system)) => {
-            is_valid_key_part(tenant, 241)
-                && is_valid_key_part(system, 14)
-        }
+        Some((tenant, system)) => is_valid_key_part(tenant, 241) && is_valid_key_part(system, 14),
     }
 }
 
 fn is_valid_key_part(part: &str, longest: usize) -> bool {
     let starts_well = part.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit());
-    let continues_well =
-        part.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'*' | b'/'));
+    let continues_well = part.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'*' | b'/'));
     starts_well && continues_well && part.len() <= longest
 }
 

@@ -71,21 +71,25 @@ pub fn encode_request<M: ApiMessage>(
         writer.put_unsigned_varint(0);
     }
     message.write(&mut writer, version)?;
-    Ok(with_length(writer))
+    with_length(writer)
 }
 
 /// Encodes a response with its header, ready to send.
 ///
 /// # Errors
 /// [`EncodeError`] when this version cannot carry the message.
-pub fn encode_response<M: ApiMessage>(message: &M, version: i16, correlation_id: i32) -> Result<Vec<Chunk>, EncodeError> {
+pub fn encode_response<M: ApiMessage>(
+    message: &M,
+    version: i16,
+    correlation_id: i32,
+) -> Result<Vec<Chunk>, EncodeError> {
     let mut writer = Writer::new();
     writer.put_i32(correlation_id);
     if M::is_flexible(version) && M::KEY != API_VERSIONS_KEY {
         writer.put_unsigned_varint(0);
     }
     message.write(&mut writer, version)?;
-    Ok(with_length(writer))
+    with_length(writer)
 }
 
 /// Decodes a response's body; `frame` is without its length and begins with the correlation id.
@@ -102,17 +106,17 @@ pub fn decode_response<M: ApiMessage>(frame: &Bytes, version: i16) -> Result<(i3
 }
 
 /// Puts the frame's length before its first part.
-fn with_length(writer: Writer) -> Vec<Chunk> {
+fn with_length(writer: Writer) -> Result<Vec<Chunk>, EncodeError> {
     let mut chunks = writer.into_chunks();
     let length: usize = chunks.iter().map(Chunk::length).sum();
     let mut first = BytesMut::with_capacity(4 + chunks.first().map_or(0, Chunk::length));
-    first.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
+    first.extend_from_slice(&i32::try_from(length).map_err(|_| EncodeError::TooLong(length))?.to_be_bytes());
     if let Some(Chunk::Bytes(bytes)) = chunks.first() {
         first.extend_from_slice(bytes);
         chunks.remove(0);
     }
     chunks.insert(0, Chunk::Bytes(first.freeze()));
-    chunks
+    Ok(chunks)
 }
 
 /// Encodes only a body, for tests and records.

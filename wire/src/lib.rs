@@ -12,6 +12,8 @@ pub mod frame;
 pub mod messages;
 pub mod records;
 
-pub use codec::{ApiMessage, Chunk, Codec, DecodeError, EncodeError, Message, Nullable, Reader, Records, Request, Writer};
+pub use codec::{
+    ApiMessage, Chunk, Codec, DecodeError, EncodeError, Message, Nullable, Reader, Records, Request, Writer,
+};
 pub use error_code::ErrorCode;
 pub use pillion_wire_derive::Message;

@@ -11,6 +11,9 @@ use super::limits::NEW_MEMBER_JOIN_TIMEOUT;
 use super::moment::MonotonicMs;
 use super::record::MemberMetadata;
 
+/// Limits are checked as members join; a record from elsewhere may still name no timeout at all.
+const SESSION_TIMEOUT_MIN: Duration = Duration::from_millis(1);
+
 /// A member of a group.
 ///
 /// Invariant: it always has a session deadline, so that none outlives its client for ever.
@@ -34,6 +37,8 @@ pub(super) struct Member {
     /// Order of arrival in this group; the lowest follows a leader that is gone.
     pub(super) arrival: u64,
     pub(super) session_deadline: MonotonicMs,
+    /// Whether it has sent anything since this process knows of it.
+    pub(super) is_heard: bool,
 }
 
 impl Member {
@@ -53,6 +58,7 @@ impl Member {
             is_new: true,
             arrival: 0,
             session_deadline: now.after(NEW_MEMBER_JOIN_TIMEOUT),
+            is_heard: true,
         }
     }
 
@@ -72,6 +78,7 @@ impl Member {
             is_new: false,
             arrival: 0,
             session_deadline: now.after(metadata.session_timeout),
+            is_heard: false,
         }
     }
 
@@ -80,9 +87,15 @@ impl Member {
         !self.is_new && (self.awaiting_join.is_some() || self.awaiting_sync.is_some())
     }
 
-    /// Starts the session timeout anew.
+    /// The member has sent something that shows it is current.
     pub(super) fn heard(&mut self, now: MonotonicMs) {
-        self.session_deadline = now.after(self.session_timeout);
+        self.is_heard = true;
+        self.restart_session(now);
+    }
+
+    /// Starts the session timeout anew.
+    pub(super) fn restart_session(&mut self, now: MonotonicMs) {
+        self.session_deadline = now.after(self.session_timeout.max(SESSION_TIMEOUT_MIN));
     }
 
     /// Whether the member offers exactly these strategies, in this order.

@@ -11,6 +11,7 @@ mod relations;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use decode::unix_micros;
 pub use decode::{DecodeError, decode};
 pub use message::{Cell, Column, Message, Operation, Relation};
 pub use relations::{Relations, TooManyRelations};

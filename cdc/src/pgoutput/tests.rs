@@ -31,7 +31,7 @@ fn text(value: &'static str) -> Cell {
 
 #[test]
 fn transaction_boundaries_carry_positions_and_unix_time() {
-    let commit_time_micros = 1_796_007_975_012_358;
+    let commit_time_micros = 1_796_010_343_409_670;
     assert_eq!(
         decode(bytes(BEGIN)),
         Ok(Message::Begin { commit_lsn: Lsn::new(0x153_0D60), commit_time_micros, transaction_id: 729 })

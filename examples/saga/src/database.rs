@@ -1,6 +1,7 @@
 //! A service's connections to its Postgres schema, with a span and a time limit around every statement.
 //!
-//! Invariant: no statement is waited for longer than [`STATEMENT_LIMIT`]; a database that stands still is an error.
+//! Invariant: a running service waits for no statement longer than [`STATEMENT_LIMIT`]; a database that stands still is
+//! an error.
 
 use std::time::Duration;
 
@@ -11,10 +12,14 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, NoTls, Row};
 use tracing::{Span, info_span, warn};
 
-use crate::telemetry::Traced as _;
+use crate::traced::Traced as _;
 
-/// How long one statement, or the wait for a free connection, may take.
-pub const STATEMENT_LIMIT: Duration = Duration::from_secs(3);
+/// How long an answer, or a free connection, is waited for. Above the server's own limit: a server that still works ends
+/// the statement and its locks itself, this one is for a server that has stopped or is out of reach.
+pub const STATEMENT_LIMIT: Duration = Duration::from_secs(4);
+
+/// The server's limit, in Postgres' notation.
+const SERVER_LIMIT: &str = "3s";
 
 /// How long a starting service waits for its database to come up.
 const START_LIMIT: Duration = Duration::from_secs(60);
@@ -38,21 +43,24 @@ impl Database {
     /// When the URL is malformed, the database does not come up within a minute, or refuses the statements.
     pub async fn open(url: &str, schema: &str, tables_sql: &str) -> Result<Database> {
         let mut config: Config = url.parse().context("DATABASE_URL is malformed")?;
-        // "already exists, skipping" at every start is not worth a log line.
-        let options = format!("-c search_path={schema} -c client_min_messages=warning");
+        // The last one: "already exists, skipping" at every start is not worth a log line.
+        let options =
+            format!("-c search_path={schema} -c statement_timeout={SERVER_LIMIT} -c client_min_messages=warning");
         config.options(options).application_name(schema).connect_timeout(STATEMENT_LIMIT);
         let pool = Pool::builder(Manager::new(config, NoTls))
             .max_size(CONNECTIONS)
             .runtime(Runtime::Tokio1)
-            .timeouts(Timeouts { wait: Some(STATEMENT_LIMIT), create: Some(STATEMENT_LIMIT), recycle: Some(STATEMENT_LIMIT) })
+            .timeouts(Timeouts {
+                wait: Some(STATEMENT_LIMIT),
+                create: Some(STATEMENT_LIMIT),
+                recycle: Some(STATEMENT_LIMIT),
+            })
             .build()?;
         let database = Database { pool };
-        let mut connection = database.first_connection().await?;
-        let transaction = begin(&mut connection).await?;
-        // Two instances starting at once would trip over each other's CREATE … IF NOT EXISTS.
-        execute(&transaction, "SELECT pg_advisory_xact_lock(hashtext($1))", &[&schema]).await?;
-        transaction.batch_execute(tables_sql).await.with_context(|| format!("creating the tables of schema {schema}"))?;
-        commit(transaction).await?;
+        database
+            .create_tables(schema, tables_sql)
+            .await
+            .with_context(|| format!("creating the tables of schema {schema}"))?;
         Ok(database)
     }
 
@@ -62,6 +70,17 @@ impl Database {
     /// When none becomes free or can be opened within [`STATEMENT_LIMIT`].
     pub async fn connection(&self) -> Result<Object> {
         self.pool.get().await.context("no connection to the database")
+    }
+
+    /// Outside of any trace: this is nobody's request.
+    async fn create_tables(&self, schema: &str, tables_sql: &str) -> Result<()> {
+        let mut connection = self.first_connection().await?;
+        let transaction = connection.transaction().await?;
+        // Two instances at once would trip over each other's CREATE … IF NOT EXISTS.
+        transaction.execute("SELECT pg_advisory_xact_lock(hashtext($1))", &[&schema]).await?;
+        transaction.batch_execute(tables_sql).await?;
+        transaction.commit().await?;
+        Ok(())
     }
 
     async fn first_connection(&self) -> Result<Object> {
@@ -129,7 +148,8 @@ fn statement_span(sql: &str) -> Span {
 fn summary(sql: &str) -> String {
     let words: Vec<&str> = sql.split_whitespace().collect();
     let operation = words.first().copied().unwrap_or_default().to_ascii_uppercase();
-    let table = words.windows(2).find(|pair| ["INTO", "FROM", "UPDATE"].contains(&pair[0].to_ascii_uppercase().as_str()));
+    let table =
+        words.windows(2).find(|pair| ["INTO", "FROM", "UPDATE"].contains(&pair[0].to_ascii_uppercase().as_str()));
     match table {
         Some(pair) => format!("{operation} {}", pair[1]),
         None => operation,

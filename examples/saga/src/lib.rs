@@ -6,7 +6,7 @@
 //! in one transaction of its own, and so on until the saga ends.
 //!
 //! Invariant: state, inbox and outbox of a service change in one database transaction or not at all; nothing here ever
-//! writes to Kafka.
+//! publishes a record.
 
 pub mod database;
 pub mod events;
@@ -17,4 +17,6 @@ pub mod messaging;
 pub mod outbox;
 pub mod settings;
 pub mod telemetry;
+pub mod topics;
 pub mod trace_context;
+pub mod traced;

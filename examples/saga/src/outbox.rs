@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use crate::database::execute;
 use crate::events::{EventType, Order};
-use crate::telemetry::Traced as _;
 use crate::trace_context;
+use crate::traced::Traced as _;
 
 /// Writes one event. The producer span around it travels in the row, so that whoever processes the event continues
 /// this trace, however much later the row is published.

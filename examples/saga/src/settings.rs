@@ -21,7 +21,9 @@ impl Settings {
     /// # Errors
     /// When `DATABASE_URL` is missing or an argument is unknown; the text says what to do.
     pub fn read() -> Result<Settings> {
-        Settings::from(std::env::args().skip(1), |name| std::env::var(name).ok())
+        // An empty variable counts as one that is not set, as compose files leave them.
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        Settings::from(std::env::args().skip(1), variable)
     }
 
     fn from(arguments: impl Iterator<Item = String>, variable: impl Fn(&str) -> Option<String>) -> Result<Settings> {
@@ -29,7 +31,9 @@ impl Settings {
         for argument in arguments {
             match argument.as_str() {
                 "--migrate" => migrate_only = true,
-                other => bail!("unknown argument {other}: the only one is --migrate, all else comes from the environment"),
+                other => {
+                    bail!("unknown argument {other}: the only one is --migrate, all else comes from the environment")
+                }
             }
         }
         let or_default = |name, default: &str| variable(name).unwrap_or_else(|| default.to_owned());

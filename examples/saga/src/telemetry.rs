@@ -3,55 +3,66 @@
 //! Spans leave over OTLP/gRPC when `OTEL_EXPORTER_OTLP_ENDPOINT` is set; the other OTEL_* variables are read by the SDK.
 //! Without an endpoint nothing is exported, but traces still have ids and still travel with the events.
 
+use std::io::IsTerminal as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use opentelemetry::trace::{Status, TracerProvider as _};
-use opentelemetry::{Key, KeyValue};
-use opentelemetry_otlp::SpanExporter;
+use opentelemetry::Key;
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::trace::SdkTracerProvider;
-use tokio::runtime::Runtime;
-use tracing::{Instrument as _, Span};
-use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::{SdkTracerProvider, SpanData};
+use tokio::runtime::{Builder, Runtime};
+use tracing::warn;
 use tracing_subscriber::filter::{EnvFilter, LevelFilter, Targets};
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::log_format::LogFormat;
 
+/// The log filter unless RUST_LOG gives one. What librdkafka logs by itself reaches the consumer as an error, too.
+const LOG_DEFAULT: &str = "info,librdkafka=off";
+
 /// How long a stopping service waits for a collector that does not answer.
 const FLUSH_LIMIT: Duration = Duration::from_secs(1);
 
-/// Exports until [`Telemetry::shutdown`] is called.
-#[must_use = "spans not yet sent are lost without a shutdown"]
-pub struct Telemetry {
-    provider: SdkTracerProvider,
-    exporter_runtime: Option<Runtime>,
-}
-
-/// Starts logging and tracing for the whole process; `service` names it unless OTEL_SERVICE_NAME does.
+/// Runs a whole service with logs and traces, and sends the last spans when it has ended. `name` is the service's unless
+/// OTEL_SERVICE_NAME says otherwise.
 ///
 /// # Errors
-/// When the exporter cannot be built from the OTEL_* variables, or when called twice.
-pub fn start(service: &'static str) -> Result<Telemetry> {
-    let resource = resource(service);
-    let service_name = resource.get(&Key::from_static_str("service.name")).map_or(service.into(), |name| name.to_string());
+/// The service's own, or when telemetry cannot be set up from the OTEL_* variables.
+pub fn run(name: &'static str, service: impl Future<Output = Result<()>>) -> Result<()> {
+    // The exporter has a runtime of its own: on the service's, the last flush would wait for itself.
+    let exporter_runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let provider = {
+        let _entered = exporter_runtime.enter();
+        start(name)?
+    };
+    let outcome = Runtime::new()?.block_on(service);
+    if let Err(error) = provider.shutdown_with_timeout(FLUSH_LIMIT) {
+        warn!("the last spans are lost: {error}");
+    }
+    exporter_runtime.shutdown_background();
+    outcome
+}
+
+fn start(name: &'static str) -> Result<SdkTracerProvider> {
+    let resource = resource(name);
+    let service_name = resource.get(&Key::from_static_str("service.name")).map_or(name.into(), |name| name.to_string());
     let mut provider = SdkTracerProvider::builder().with_resource(resource);
-    let mut exporter_runtime = None;
-    if export_is_wanted() {
-        // A runtime of its own: on the service's runtime a flush at shutdown would wait for itself.
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let exporter = runtime.block_on(async { SpanExporter::builder().with_tonic().build() });
-        provider = provider.with_batch_exporter(exporter.context("OTLP exporter: check the OTEL_EXPORTER_OTLP_* variables")?);
-        exporter_runtime = Some(runtime);
+    if let Some(endpoint) = endpoint(|name| std::env::var(name).unwrap_or_default()) {
+        let exporter = SpanExporter::builder().with_tonic().with_endpoint(endpoint).build();
+        let exporter = exporter.context("spans cannot be exported: check the OTEL_EXPORTER_OTLP_* variables")?;
+        provider = provider.with_batch_exporter(WarnOnce { exporter, has_warned: AtomicBool::new(false) });
     }
     let provider = provider.build();
 
     // The exporter's own HTTP/2 spans must not be exported: each export would make more of them.
-    let without_exporter = Targets::new()
-        .with_default(LevelFilter::INFO)
-        .with_targets(["h2", "hyper", "hyper_util", "tonic", "tower", "opentelemetry"].map(|target| (target, LevelFilter::OFF)));
+    let without_exporter = Targets::new().with_default(LevelFilter::INFO).with_targets(
+        ["h2", "hyper", "hyper_util", "tonic", "tower", "opentelemetry"].map(|target| (target, LevelFilter::OFF)),
+    );
     let spans = tracing_opentelemetry::layer()
         .with_tracer(provider.tracer("pillion-saga"))
         .with_location(false)
@@ -62,64 +73,57 @@ pub fn start(service: &'static str) -> Result<Telemetry> {
     let logs = tracing_subscriber::fmt::layer()
         .event_format(LogFormat::new(service_name))
         .with_writer(std::io::stderr)
-        .with_filter(EnvFilter::builder().with_default_directive(LevelFilter::INFO.into()).from_env()?);
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_filter(EnvFilter::builder().parse(std::env::var("RUST_LOG").unwrap_or_else(|_| LOG_DEFAULT.into()))?);
     tracing_subscriber::registry().with(spans).with(logs).try_init()?;
-    Ok(Telemetry { provider, exporter_runtime })
+    Ok(provider)
 }
 
-impl Telemetry {
-    /// Sends what is left, for at most a second.
-    pub fn shutdown(self) {
-        if let Err(error) = self.provider.shutdown_with_timeout(FLUSH_LIMIT) {
-            tracing::warn!("spans may be missing: the collector did not take them ({error})");
-        }
-        if let Some(runtime) = self.exporter_runtime {
-            runtime.shutdown_background();
-        }
+/// Where spans go; `None` when nobody asked for them. `host:port` without a scheme is taken as http.
+fn endpoint(variable: impl Fn(&str) -> String) -> Option<String> {
+    if variable("OTEL_SDK_DISABLED").eq_ignore_ascii_case("true") || variable("OTEL_TRACES_EXPORTER") == "none" {
+        return None;
+    }
+    let names = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
+    let endpoint = names.map(&variable).into_iter().find(|endpoint| !endpoint.is_empty())?;
+    Some(if endpoint.contains("://") { endpoint } else { format!("http://{endpoint}") })
+}
+
+/// The SDK reads OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES; `name` is for when they do not name the service.
+fn resource(name: &'static str) -> Resource {
+    let resource = Resource::builder().build();
+    match resource.get(&Key::from_static_str("service.name")) {
+        Some(given) if !given.as_str().starts_with("unknown_service") => resource,
+        _ => Resource::builder().with_service_name(name).build(),
     }
 }
 
-fn export_is_wanted() -> bool {
-    let variable = |name| std::env::var(name).unwrap_or_default();
-    let has_endpoint = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"].map(variable).iter().any(|endpoint| !endpoint.is_empty());
-    has_endpoint && !variable("OTEL_SDK_DISABLED").eq_ignore_ascii_case("true") && variable("OTEL_TRACES_EXPORTER") != "none"
+/// Says once that the collector does not take spans; the service goes on without.
+#[derive(Debug)]
+struct WarnOnce {
+    exporter: SpanExporter,
+    has_warned: AtomicBool,
 }
 
-fn resource(service: &'static str) -> Resource {
-    let named = |resource: &Resource| {
-        resource.get(&Key::from_static_str("service.name")).is_some_and(|name| !name.as_str().starts_with("unknown_service"))
-    };
-    let from_environment = Resource::builder().build();
-    if named(&from_environment) { from_environment } else { Resource::builder().with_service_name(service).build() }
-}
-
-/// Lets a fallible future run in a span of its own.
-pub trait Traced<T, E>: Future<Output = Result<T, E>> + Sized
-where
-    E: Into<anyhow::Error>,
-{
-    /// Runs in `span`; an error marks it red and is recorded as its exception. Logging is left to whoever handles it.
-    fn traced(self, span: Span) -> impl Future<Output = anyhow::Result<T>> {
-        async move {
-            let outcome = self.await.map_err(Into::into);
-            if let Err(error) = &outcome {
-                record_exception(&Span::current(), error);
-            }
-            outcome
+impl opentelemetry_sdk::trace::SpanExporter for WarnOnce {
+    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        let outcome = self.exporter.export(batch).await;
+        if let Err(error) = &outcome
+            && !self.has_warned.swap(true, Ordering::Relaxed)
+        {
+            warn!("spans are being dropped, the collector does not take them: {error}");
         }
-        .instrument(span)
+        outcome
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.exporter.shutdown_with_timeout(timeout)
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.exporter.set_resource(resource);
     }
 }
 
-impl<F, T, E> Traced<T, E> for F
-where
-    F: Future<Output = Result<T, E>>,
-    E: Into<anyhow::Error>,
-{
-}
-
-fn record_exception(span: &Span, error: &anyhow::Error) {
-    let message = format!("{error:#}");
-    span.add_event("exception", vec![KeyValue::new("exception.message", message.clone())]);
-    span.set_status(Status::error(message));
-}
+#[cfg(test)]
+mod tests;

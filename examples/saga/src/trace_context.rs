@@ -52,10 +52,7 @@ fn as_properties(context: &Context) -> Option<String> {
 }
 
 fn propagator() -> TextMapCompositePropagator {
-    TextMapCompositePropagator::new(vec![
-        Box::new(TraceContextPropagator::new()),
-        Box::new(BaggagePropagator::new()),
-    ])
+    TextMapCompositePropagator::new(vec![Box::new(TraceContextPropagator::new()), Box::new(BaggagePropagator::new())])
 }
 
 /// The shape the specification asks for, which the SDK's parser is lax about: `00-<32 hex>-<16 hex>-<2 hex>`, lower
@@ -67,10 +64,12 @@ fn is_well_formed(traceparent: &str) -> bool {
             2 | 35 | 52 => *byte == b'-',
             _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
         });
-    shaped && !traceparent.starts_with("ff") && match bytes.get(55) {
-        None => true,
-        Some(next) => *next == b'-' && !traceparent.starts_with("00"),
-    }
+    shaped
+        && !traceparent.starts_with("ff")
+        && match bytes.get(55) {
+            None => true,
+            Some(next) => *next == b'-' && !traceparent.starts_with("00"),
+        }
 }
 
 #[cfg(test)]

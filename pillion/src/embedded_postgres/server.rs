@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::Signal;
 use tempfile::TempDir;
 use tokio::process::Command;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::NoTls;
 
 use super::account::Account;
@@ -24,6 +24,9 @@ use crate::child_process::{ChildProcess, describe_exit};
 
 /// Bound of a start: crash recovery on a slow disk included.
 const START_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Bound of one login while the server comes up.
+const LOG_IN_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Bound of a fast shutdown before the server is killed.
 const STOP_PATIENCE: Duration = Duration::from_secs(20);
@@ -209,10 +212,14 @@ impl Launch<'_> {
                 bail!("PostgreSQL did not start ({}); the end of its log:\n{log}", describe_exit(status));
             }
             // Refused connections and "the database system is starting up" both mean: not yet.
-            let Err(error) = log_in(&url).await else { return Ok(()) };
+            // Whoever else has the port may accept and say nothing, hence the bound on each attempt.
+            let error = match timeout(LOG_IN_PATIENCE, log_in(&url)).await {
+                Ok(Ok(())) => return Ok(()),
+                Ok(Err(error)) => anyhow::Error::new(error),
+                Err(_elapsed) => anyhow!("a login got no answer"),
+            };
             if Instant::now() > deadline {
                 let log = log_tail(&self.cluster.log());
-                let error = anyhow::Error::new(error);
                 bail!("PostgreSQL let nobody in for {START_PATIENCE:?} ({error:#}); the end of its log:\n{log}");
             }
             sleep(Duration::from_millis(10)).await;

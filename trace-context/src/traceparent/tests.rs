@@ -68,9 +68,13 @@ fn every_byte_that_is_not_a_lower_case_digit_or_a_dash_in_its_place_is_refused()
 
 #[test]
 fn flags_keep_sampled_and_random_and_lose_unknown_bits() {
-    for (read, written, sampled, random) in
-        [("00", "00", false, false), ("02", "02", false, true), ("03", "03", true, true), ("ff", "03", true, true), ("fc", "00", false, false)]
-    {
+    for (read, written, sampled, random) in [
+        ("00", "00", false, false),
+        ("02", "02", false, true),
+        ("03", "03", true, true),
+        ("ff", "03", true, true),
+        ("fc", "00", false, false),
+    ] {
         let parent: TraceParent = format!("{}{read}", &VALID[..53]).parse().unwrap();
         assert_eq!(parent.to_string(), format!("{}{written}", &VALID[..53]));
         assert_eq!((parent.is_sampled(), parent.is_random()), (sampled, random), "flags {read}");

@@ -35,8 +35,23 @@ fn empty_tracestate_is_not_sent() {
 #[test]
 fn malformed_members_are_refused() {
     for text in [
-        "a", "=1", "a=", "A=1", "a b=1", "a=1=2", "a=b\u{7f}", "a=é", "é=1", "@a=1", "a@=1", "a@@b=1", "a@b@c=1", "-a=1", "a=1,b",
-        "a.b=1", "a=\n",
+        "a",
+        "=1",
+        "a=",
+        "A=1",
+        "a b=1",
+        "a=1=2",
+        "a=b\u{7f}",
+        "a=é",
+        "é=1",
+        "@a=1",
+        "a@=1",
+        "a@@b=1",
+        "a@b@c=1",
+        "-a=1",
+        "a=1,b",
+        "a.b=1",
+        "a=\n",
     ] {
         check_refused(text, InvalidTraceState::Member);
     }

@@ -33,11 +33,8 @@ pub enum DecodeError {
     /// A string that is not UTF-8.
     #[error("string is not UTF-8")]
     InvalidUtf8,
-    /// A null where this version has none.
-    #[error("null in field {0}, which cannot be null in this version")]
-    UnexpectedNull(&'static str),
-    /// A tagged field that is there twice.
-    #[error("tagged field {0} is there twice")]
+    /// A tagged field that is there twice, or behind one with a larger tag.
+    #[error("tagged field {0} is there twice or out of order")]
     DuplicateTag(u32),
     /// A tagged field that is longer than its content.
     #[error("tagged field {0} has bytes left over")]

@@ -17,7 +17,7 @@ pub struct CreateTopicsRequest {
     /// One entry a topic.
     pub topics: Vec<CreatableTopic>,
     /// Milliseconds the broker may take before it answers with a timeout.
-    #[field(default = 60000)]
+    #[field(default = 60_000)]
     pub timeout_ms: i32,
     /// Check the request and answer as if it had been done, but change nothing.
     pub validate_only: bool,

@@ -16,16 +16,19 @@ fn record(number: i64, value: Option<&'static [u8]>) -> Record {
 }
 
 fn build(compression: Compression) -> (Vec<Record>, Bytes) {
-    let records: Vec<_> = (0..50).map(|number| record(number, (number != 7).then_some(&b"some value, again and again"[..]))).collect();
+    let records: Vec<_> =
+        (0..50).map(|number| record(number, (number != 7).then_some(&b"some value, again and again"[..]))).collect();
     let mut builder = BatchBuilder::new(compression);
     records.iter().for_each(|record| builder.push(record));
-    let batch = builder.build(Some(BatchProducer { id: 7, epoch: 1, base_sequence: 40, transactional: true })).expect("builds");
+    let batch =
+        builder.build(Some(BatchProducer { id: 7, epoch: 1, base_sequence: 40, transactional: true })).expect("builds");
     (records, batch)
 }
 
 #[test]
 fn a_batch_gives_back_its_records_in_every_codec() {
-    for compression in [Compression::None, Compression::Gzip, Compression::Snappy, Compression::Lz4, Compression::Zstd] {
+    for compression in [Compression::None, Compression::Gzip, Compression::Snappy, Compression::Lz4, Compression::Zstd]
+    {
         let (records, batch) = build(compression);
         let (header, read) = read_batch(&batch).expect("reads");
         assert_eq!(read, records);
@@ -62,7 +65,10 @@ fn a_decompression_bomb_is_capped() {
     let bomb = vec![0_u8; 1 << 20];
     for compression in [Compression::Gzip, Compression::Snappy, Compression::Lz4, Compression::Zstd] {
         let compressed = compression.compress(&bomb).expect("compresses").into_owned();
-        assert!(matches!(compression.decompress(&compressed, 1000), Err(RecordsError::TooLarge(1000))), "{compression:?}");
+        assert!(
+            matches!(compression.decompress(&compressed, 1000), Err(RecordsError::TooLarge(1000))),
+            "{compression:?}"
+        );
         assert_eq!(compression.decompress(&compressed, 1 << 20).expect("fits").len(), 1 << 20);
     }
 }

@@ -1,6 +1,6 @@
 //! The list of all messages that the codec tests go through, and where their random values come from.
 //!
-//! Invariant: the list is complete; [`names`] is compared with what `messages` re-exports.
+//! Invariant: the list is complete; the differential test compares it with what `messages` re-exports.
 
 /// Hands every message's type name to `$callback!`.
 macro_rules! every_message {
@@ -39,26 +39,6 @@ macro_rules! every_message {
 pub(crate) use every_message;
 
 use pillion_wire::{Message, Writer};
-
-macro_rules! names {
-    ($($shared:ident,)* @ours $($ours:ident,)*) => { &[$(stringify!($shared),)* $(stringify!($ours),)*] };
-}
-
-/// The listed messages' names.
-pub(crate) fn names() -> &'static [&'static str] {
-    every_message!(names)
-}
-
-/// The names that `messages` re-exports, read from its source.
-pub(crate) fn exported_names() -> Vec<&'static str> {
-    include_str!("../../src/messages/mod.rs")
-        .split("pub use ")
-        .skip(1)
-        .filter_map(|line| line.split_once("::")?.1.split_once(';'))
-        .flat_map(|(list, _)| list.split(|character: char| !character.is_alphanumeric()))
-        .filter(|name| !name.is_empty())
-        .collect()
-}
 
 /// A sequence of random numbers that is the same in every run (SplitMix64).
 pub(crate) fn random(seed: u64) -> impl FnMut() -> u64 {

@@ -5,13 +5,16 @@ async fn start(options: EmbeddedPostgresOptions) -> EmbeddedPostgres {
     EmbeddedPostgres::start(options).await.expect("these tests need PostgreSQL 14 or newer, installed or fetched")
 }
 
-async fn ask(url: &str, query: &str) -> String {
+/// Runs statements; the answer is the first column of the last row.
+async fn ask(url: &str, statements: &str) -> String {
+    use tokio_postgres::SimpleQueryMessage::Row;
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     let connection = tokio::spawn(connection);
-    let row = client.query_one(query, &[]).await.unwrap();
+    let messages = client.simple_query(statements).await.unwrap();
     drop(client);
     connection.await.unwrap().unwrap();
-    row.get(0)
+    let row = messages.into_iter().rev().find_map(|message| if let Row(row) = message { Some(row) } else { None });
+    row.unwrap().get(0).unwrap().to_owned()
 }
 
 #[tokio::test]

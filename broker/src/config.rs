@@ -1,0 +1,248 @@
+//! The broker's settings: Kafka's names and defaults where Kafka has them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// What an acknowledgement promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// Acknowledged and readable means synced to disk.
+    Sync,
+    /// Acknowledged and readable means written to the page cache, as a single Apache Kafka node does.
+    Async,
+}
+
+/// A listener: where it binds, and what its clients are told to connect to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListenerConfig {
+    /// Its name, as `PLAINTEXT` or `DOCKER`.
+    pub name: String,
+    /// Host and port to bind; port 0 picks one. `localhost` binds every address it has.
+    pub bind: String,
+    /// Host, and port unless it is the bound one, that metadata names; derived from `bind` when missing.
+    pub advertised: Option<String>,
+}
+
+/// Everything a broker can be told.
+#[derive(Debug, Clone)]
+pub struct BrokerConfig {
+    /// Where logs and the catalogue are kept.
+    pub data_directory: PathBuf,
+    /// Listeners; the first one's address is the broker's own.
+    pub listeners: Vec<ListenerConfig>,
+    /// `node.id`.
+    pub node_id: i32,
+    /// `log.durability`: `sync` or `async`.
+    pub durability: Durability,
+    /// `auto.create.topics.enable`.
+    pub auto_create_topics: bool,
+    /// `num.partitions`: of topics made without a number.
+    pub default_partitions: i32,
+    /// `message.max.bytes`: the largest batch, unless a topic says otherwise.
+    pub batch_bytes_max: usize,
+    /// `log.segment.bytes`.
+    pub segment_bytes: u64,
+    /// `socket.request.max.bytes`: the largest request.
+    pub request_bytes_max: usize,
+    /// `max.connections`.
+    pub connections_max: usize,
+    /// `max.connections.per.ip`.
+    pub connections_per_address_max: usize,
+    /// `connections.max.idle.ms`: a connection that is silent for so long is closed.
+    pub connection_idle_max: Duration,
+    /// `socket.frame.timeout.ms`: how long a begun request may take to arrive.
+    pub frame_timeout: Duration,
+    /// `log.min.free.bytes`: producers are refused below; `None` for the larger of 1 GiB and 5 % of the disk.
+    pub free_bytes_min: Option<u64>,
+    /// `group.initial.rebalance.delay.ms`.
+    pub group_initial_rebalance_delay: Duration,
+    /// `group.min.session.timeout.ms`.
+    pub group_session_timeout_min: Duration,
+    /// `group.max.session.timeout.ms`.
+    pub group_session_timeout_max: Duration,
+    /// `group.max.size`: members of one group.
+    pub group_size_max: usize,
+    /// `offsets.topic.num.partitions`.
+    pub offsets_partitions: i32,
+    /// `offset.metadata.max.bytes`.
+    pub offset_metadata_bytes_max: usize,
+    /// `offsets.retention.minutes`.
+    pub offsets_retention: Duration,
+}
+
+impl BrokerConfig {
+    /// The defaults, for a data directory and one listener.
+    #[must_use]
+    pub fn new(data_directory: impl Into<PathBuf>, listen: impl Into<String>) -> Self {
+        Self {
+            data_directory: data_directory.into(),
+            listeners: vec![ListenerConfig { name: "PLAINTEXT".to_owned(), bind: listen.into(), advertised: None }],
+            node_id: 1,
+            durability: Durability::Sync,
+            auto_create_topics: true,
+            default_partitions: 1,
+            batch_bytes_max: 1_048_588,
+            segment_bytes: 1 << 30,
+            request_bytes_max: 100 << 20,
+            connections_max: 20_000,
+            connections_per_address_max: 20_000,
+            connection_idle_max: Duration::from_secs(600),
+            frame_timeout: Duration::from_secs(30),
+            free_bytes_min: None,
+            // Kafka waits 3 s for more members; a sidecar's services come one by one and want to start (trap 6).
+            group_initial_rebalance_delay: Duration::ZERO,
+            group_session_timeout_min: Duration::from_secs(6),
+            group_session_timeout_max: Duration::from_secs(1800),
+            group_size_max: i32::MAX as usize,
+            offsets_partitions: 50,
+            offset_metadata_bytes_max: 4096,
+            offsets_retention: Duration::from_secs(7 * 24 * 3600),
+        }
+    }
+
+    /// Sets a value by its key.
+    ///
+    /// # Errors
+    /// [`ConfigError`] when the key is not known or the value not of its kind.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
+        let setting = SETTINGS.iter().find(|setting| setting.key == key);
+        let setting = setting.ok_or_else(|| ConfigError::UnknownKey { key: key.to_owned(), nearest: nearest(key) })?;
+        (setting.apply)(self, value).ok_or_else(|| ConfigError::InvalidValue {
+            key: setting.key,
+            value: value.to_owned(),
+            expected: setting.expected,
+        })
+    }
+
+    /// Every key with its value, in the table's order.
+    #[must_use]
+    pub fn settings(&self) -> Vec<(&'static str, String)> {
+        SETTINGS.iter().map(|setting| (setting.key, (setting.show)(self))).collect()
+    }
+}
+
+/// A setting that cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// No such key.
+    #[error("unknown setting {key}; did you mean {nearest}?")]
+    UnknownKey {
+        /// What was asked for.
+        key: String,
+        /// The known key most like it.
+        nearest: &'static str,
+    },
+    /// A value of the wrong kind or out of range.
+    #[error("{key}={value} is not valid: expected {expected}")]
+    InvalidValue {
+        /// The key.
+        key: &'static str,
+        /// The value.
+        value: String,
+        /// What the key takes.
+        expected: &'static str,
+    },
+}
+
+/// One row of the table of settings.
+struct Setting {
+    key: &'static str,
+    expected: &'static str,
+    apply: fn(&mut BrokerConfig, &str) -> Option<()>,
+    show: fn(&BrokerConfig) -> String,
+}
+
+/// A setting that is one number, within a range.
+macro_rules! number {
+    ($key:literal, $field:ident, $type:ty, $range:expr) => {
+        Setting {
+            key: $key,
+            expected: concat!("a number in ", stringify!($range)),
+            apply: |config, value| {
+                config.$field = value.parse::<$type>().ok().filter(|number| ($range).contains(number))?;
+                Some(())
+            },
+            show: |config| config.$field.to_string(),
+        }
+    };
+}
+
+/// A setting that is a time in a unit of so many milliseconds.
+macro_rules! duration {
+    ($key:literal, $field:ident, $unit_ms:literal) => {
+        Setting {
+            key: $key,
+            expected: "a number, 0 or more",
+            apply: |config, value| {
+                config.$field = Duration::from_millis(value.parse::<u64>().ok()?.checked_mul($unit_ms)?);
+                Some(())
+            },
+            show: |config| (config.$field.as_millis() / $unit_ms).to_string(),
+        }
+    };
+}
+
+const SETTINGS: &[Setting] = &[
+    number!("node.id", node_id, i32, 0..=i32::MAX),
+    Setting {
+        key: "log.durability",
+        expected: "sync or async",
+        apply: |config, value| {
+            config.durability = match value {
+                "sync" => Durability::Sync,
+                "async" => Durability::Async,
+                _ => return None,
+            };
+            Some(())
+        },
+        show: |config| match config.durability {
+            Durability::Sync => "sync".to_owned(),
+            Durability::Async => "async".to_owned(),
+        },
+    },
+    Setting {
+        key: "auto.create.topics.enable",
+        expected: "true or false",
+        apply: |config, value| {
+            config.auto_create_topics = value.parse().ok()?;
+            Some(())
+        },
+        show: |config| config.auto_create_topics.to_string(),
+    },
+    number!("num.partitions", default_partitions, i32, 1..=10_000),
+    number!("message.max.bytes", batch_bytes_max, usize, 61..=1_073_741_824),
+    number!("log.segment.bytes", segment_bytes, u64, 14..=2_147_483_647),
+    number!("socket.request.max.bytes", request_bytes_max, usize, 1_024..=1_073_741_824),
+    number!("max.connections", connections_max, usize, 1..=1_000_000),
+    number!("max.connections.per.ip", connections_per_address_max, usize, 1..=1_000_000),
+    duration!("connections.max.idle.ms", connection_idle_max, 1),
+    duration!("socket.frame.timeout.ms", frame_timeout, 1),
+    Setting {
+        key: "log.min.free.bytes",
+        expected: "a number of bytes, or -1 for the larger of 1 GiB and 5 % of the disk",
+        apply: |config, value| {
+            config.free_bytes_min = if value == "-1" { None } else { Some(value.parse().ok()?) };
+            Some(())
+        },
+        show: |config| config.free_bytes_min.map_or_else(|| "-1".to_owned(), |bytes| bytes.to_string()),
+    },
+    duration!("group.initial.rebalance.delay.ms", group_initial_rebalance_delay, 1),
+    duration!("group.min.session.timeout.ms", group_session_timeout_min, 1),
+    duration!("group.max.session.timeout.ms", group_session_timeout_max, 1),
+    number!("group.max.size", group_size_max, usize, 1..=2_147_483_647),
+    number!("offsets.topic.num.partitions", offsets_partitions, i32, 1..=1_000),
+    number!("offset.metadata.max.bytes", offset_metadata_bytes_max, usize, 0..=1_048_576),
+    duration!("offsets.retention.minutes", offsets_retention, 60_000),
+];
+
+/// The known key that shares most with `key`: longest common prefix and suffix together.
+fn nearest(key: &str) -> &'static str {
+    let common = |known: &str| {
+        let front = known.bytes().zip(key.bytes()).take_while(|(left, right)| left == right).count();
+        let back = known.bytes().rev().zip(key.bytes().rev()).take_while(|(left, right)| left == right).count();
+        front + back
+    };
+    SETTINGS.iter().map(|setting| setting.key).max_by_key(|known| common(known)).unwrap_or("node.id")
+}

@@ -1,0 +1,89 @@
+//! OffsetCommit: checked against the group now, visible once durable.
+
+use std::sync::Arc;
+
+use pillion_wire::ErrorCode;
+
+use super::super::action::{Action, Answer, Persist, Then};
+use super::super::event::Commit;
+use super::super::group::{Group, GroupState};
+use super::super::limits::GROUPS_PER_SHARD_MAX;
+use super::super::moment::Moment;
+use super::super::record::GroupRecord;
+use super::GroupShard;
+
+impl GroupShard {
+    /// Answers each partition with NONE once its offset is durable, OFFSET_METADATA_TOO_LARGE, or, all alike, why
+    /// the sender may not commit.
+    pub(crate) fn commit(&mut self, group_id: &Arc<str>, commit: Commit, now: Moment, actions: &mut Vec<Action>) {
+        if let Err(error) = self.accept_commit(group_id, &commit, now) {
+            let results = vec![error; commit.offsets.len()];
+            actions.push(Action::Answer(commit.waiter, Answer::Commit(results)));
+            return;
+        }
+        let mut records = Vec::with_capacity(commit.offsets.len());
+        let mut results = Vec::with_capacity(commit.offsets.len());
+        for offset in commit.offsets {
+            if is_longer_than(&offset.committed.metadata, self.limits.offset_metadata_max) {
+                results.push(ErrorCode::OffsetMetadataTooLarge);
+                continue;
+            }
+            results.push(ErrorCode::None);
+            let mut committed = offset.committed;
+            committed.commit_timestamp_ms = now.wall_ms;
+            records.push(GroupRecord::Offset {
+                group_id: Arc::clone(group_id),
+                topic: offset.topic,
+                partition: offset.partition,
+                committed: Some(committed),
+            });
+        }
+        if records.is_empty() {
+            actions.push(Action::Answer(commit.waiter, Answer::Commit(results)));
+            return;
+        }
+        if !self.groups.contains_key(group_id) {
+            // A consumer without membership: its group holds nothing but offsets.
+            self.add_group(Group::new(Arc::clone(group_id), now), group_id);
+        }
+        self.offsets.append_begun(group_id);
+        let then = Then::Commit { waiter: commit.waiter, results };
+        actions.push(Action::Persist(Persist { group_id: Arc::clone(group_id), records, then }));
+    }
+
+    fn accept_commit(&mut self, group_id: &Arc<str>, commit: &Commit, now: Moment) -> Result<(), ErrorCode> {
+        let is_full = self.groups.len() >= GROUPS_PER_SHARD_MAX;
+        let Some(scheduled) = self.groups.get_mut(group_id) else {
+            return match commit.generation {
+                ..0 if is_full => Err(ErrorCode::CoordinatorNotAvailable),
+                ..0 => Ok(()),
+                _ if commit.knows_group_id_not_found => Err(ErrorCode::GroupIdNotFound),
+                _ => Err(ErrorCode::IllegalGeneration),
+            };
+        };
+        scheduled.group.check_commit(commit)?;
+        if matches!(scheduled.group.state(), GroupState::Stable | GroupState::PreparingRebalance) {
+            scheduled.group.heard_from(&commit.member_id, now);
+        }
+        Ok(())
+    }
+
+    /// Makes durable offsets visible.
+    pub(super) fn apply_offsets(&mut self, group_id: &Arc<str>, records: Vec<GroupRecord>) {
+        for record in records {
+            match record {
+                GroupRecord::Offset { group_id, topic, partition, committed } => {
+                    self.offsets.apply(&group_id, &topic, partition, committed);
+                }
+                GroupRecord::Metadata { group_id, metadata: None } => self.remove_group(&group_id),
+                GroupRecord::Metadata { metadata: Some(_), .. } => {}
+            }
+        }
+        self.offsets.append_ended(group_id);
+    }
+}
+
+/// Kafka counts UTF-16 units; a text has at most as many of those as bytes.
+fn is_longer_than(text: &str, limit: usize) -> bool {
+    text.len() > limit && text.encode_utf16().count() > limit
+}

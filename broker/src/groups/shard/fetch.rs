@@ -1,0 +1,31 @@
+//! OffsetFetch: what is durable of a group's offsets.
+
+use std::sync::Arc;
+
+use super::super::record::CommittedOffset;
+use super::GroupShard;
+
+/// One topic of a group's committed offsets: its name, and partition and offset in order of partition.
+pub(crate) type FetchedTopic<'a> = (&'a Arc<str>, Vec<(i32, &'a CommittedOffset)>);
+
+impl GroupShard {
+    /// `None` for what was never committed, which is answered as offset −1.
+    pub(crate) fn committed(&self, group_id: &str, topic: &str, partition: i32) -> Option<&CommittedOffset> {
+        self.offsets.get(group_id, topic, partition)
+    }
+
+    /// Everything a group has committed, in order of topic: for requests that name no topics.
+    pub(crate) fn all_committed(&self, group_id: &str) -> Vec<FetchedTopic<'_>> {
+        self.offsets
+            .of_group(group_id)
+            .map(|(topic, partitions)| {
+                (topic, partitions.iter().map(|(partition, committed)| (*partition, committed)).collect())
+            })
+            .collect()
+    }
+
+    /// Whether commits of this group are on their way: a fetch that requires stable offsets waits for them.
+    pub(crate) fn is_commit_under_way(&self, group_id: &str) -> bool {
+        self.offsets.is_append_under_way(group_id)
+    }
+}

@@ -1,0 +1,69 @@
+//! `offsets.retention.minutes`: old offsets go, and with its last offset an empty group.
+
+use std::sync::Arc;
+
+use super::super::action::{Action, Persist, Then};
+use super::super::moment::Moment;
+use super::super::record::GroupRecord;
+use super::GroupShard;
+
+/// A wall clock that went this much further than the monotonic one has been set: old offsets may only look old.
+const CLOCK_JUMP_MS: u64 = 60 * 60 * 1000;
+
+impl GroupShard {
+    /// Looks through all groups once; to be called every `offsets.retention.check.interval.ms`. Does nothing in a
+    /// pass before which the wall clock jumped by more than an hour.
+    pub(crate) fn expire_offsets(&mut self, now: Moment, actions: &mut Vec<Action>) {
+        let before = self.retention_checked.replace(now);
+        if before.is_some_and(|before| has_jumped(before, now)) {
+            tracing::warn!("the wall clock jumped by more than an hour: no committed offset is expired in this pass");
+            return;
+        }
+        let group_ids: Vec<Arc<str>> = self.groups.keys().cloned().collect();
+        for group_id in group_ids {
+            self.expire_group(&group_id, now, actions);
+        }
+    }
+
+    fn expire_group(&mut self, group_id: &Arc<str>, now: Moment, actions: &mut Vec<Action>) {
+        // What is on its way may renew what looks old here.
+        if self.offsets.is_append_under_way(group_id) {
+            return;
+        }
+        let Some(scheduled) = self.groups.get_mut(group_id) else { return };
+        let retention = scheduled.group.retention();
+        let retention_ms = i64::try_from(self.limits.offsets_retention.as_millis()).unwrap_or(i64::MAX);
+        let mut records = Vec::new();
+        let mut are_all_over = true;
+        for (topic, partitions) in self.offsets.of_group(group_id) {
+            for (partition, committed) in partitions {
+                if retention.is_over(topic, committed, now.wall_ms, retention_ms) {
+                    records.push(GroupRecord::Offset {
+                        group_id: Arc::clone(group_id),
+                        topic: Arc::clone(topic),
+                        partition: *partition,
+                        committed: None,
+                    });
+                } else {
+                    are_all_over = false;
+                }
+            }
+        }
+        if are_all_over && scheduled.group.is_vacant() {
+            scheduled.group.bury(now);
+            records.push(GroupRecord::Metadata { group_id: Arc::clone(group_id), metadata: None });
+        }
+        if records.is_empty() {
+            return;
+        }
+        tracing::info!(group = &**group_id, records = records.len(), "committed offsets expired");
+        self.offsets.append_begun(group_id);
+        actions.push(Action::Persist(Persist { group_id: Arc::clone(group_id), records, then: Then::Forget }));
+    }
+}
+
+fn has_jumped(before: Moment, now: Moment) -> bool {
+    let passed = i64::try_from(now.monotonic.0.saturating_sub(before.monotonic.0)).unwrap_or(i64::MAX);
+    let expected = before.wall_ms.saturating_add(passed);
+    now.wall_ms.abs_diff(expected) > CLOCK_JUMP_MS
+}

@@ -1,0 +1,11 @@
+//! Groups seen from outside: requests and time in, answers and records out.
+
+mod commits;
+mod harness;
+mod joining;
+mod leaving;
+mod properties;
+mod retention;
+mod restart;
+mod static_members;
+mod syncing;

@@ -1,0 +1,360 @@
+//! Clients that do anything at any time, against a plain account of what they were told.
+//!
+//! The account knows nothing of states or timers: only who was admitted to which generation, who has been replaced,
+//! and which commits were confirmed. Whatever the clients do, it must come out right, every request must be
+//! answered once, and clients that behave again must end up in one stable generation.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pillion_wire::ErrorCode;
+use proptest::prelude::*;
+
+use super::super::action::{Answer, JoinAnswer, SyncAnswer};
+use super::super::event::{Sync, WaiterId};
+use super::super::limits::GroupLimits;
+use super::harness::{Harness, protocols};
+
+const CLIENTS: usize = 6;
+/// Two processes share the first instance id; the last two clients have none.
+const INSTANCES: [Option<&str>; CLIENTS] = [Some("one"), Some("one"), Some("two"), Some("three"), None, None];
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Join(usize),
+    /// The process starts anew: it has forgotten its member id.
+    Forget(usize),
+    Sync(usize),
+    Heartbeat(usize),
+    Leave(usize),
+    Commit(usize),
+    OfferOther(usize),
+    MakeDurable,
+    Pass(u64),
+    ExpireOffsets,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let client = 0..CLIENTS;
+    prop_oneof![
+        8 => client.clone().prop_map(Step::Join),
+        1 => client.clone().prop_map(Step::Forget),
+        6 => client.clone().prop_map(Step::Sync),
+        4 => client.clone().prop_map(Step::Heartbeat),
+        1 => client.clone().prop_map(Step::Leave),
+        4 => client.clone().prop_map(Step::Commit),
+        1 => client.prop_map(Step::OfferOther),
+        6 => Just(Step::MakeDurable),
+        4 => (1_u64..4_000).prop_map(Step::Pass),
+        1 => (4_000_u64..90_000).prop_map(Step::Pass),
+        1 => Just(Step::ExpireOffsets),
+    ]
+}
+
+/// One client as it sees itself.
+#[derive(Clone, Default)]
+struct Client {
+    member_id: String,
+    generation: i32,
+    is_leader: bool,
+    offers_other: bool,
+    /// Members the leader is to assign to.
+    members: Vec<Arc<str>>,
+    parked: Option<WaiterId>,
+}
+
+struct World {
+    harness: Harness,
+    clients: Vec<Client>,
+    /// The highest generation anyone was admitted to.
+    generation: i32,
+    /// Generation each member id was last admitted to.
+    admitted: HashMap<String, i32>,
+    /// Member ids that have been replaced, have left, or were told that they are unknown.
+    gone: Vec<String>,
+    /// Member id last admitted under each instance id.
+    holders: HashMap<&'static str, String>,
+    /// Commits under way, oldest first, and the last that was confirmed.
+    commits: Vec<(WaiterId, i64)>,
+    confirmed: Option<i64>,
+    next_offset: i64,
+    waiting: Vec<WaiterId>,
+}
+
+impl World {
+    fn new(initial_delay_ms: u64) -> Self {
+        let limits =
+            GroupLimits { initial_rebalance_delay: Duration::from_millis(initial_delay_ms), ..GroupLimits::default() };
+        let mut harness = Harness::with_limits(limits);
+        harness.is_log_prompt = false;
+        Self {
+            harness,
+            clients: vec![Client { generation: -1, ..Client::default() }; CLIENTS],
+            generation: 0,
+            admitted: HashMap::new(),
+            gone: Vec::new(),
+            holders: HashMap::new(),
+            commits: Vec::new(),
+            confirmed: None,
+            next_offset: 0,
+            waiting: Vec::new(),
+        }
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Join(client) => self.join(client),
+            Step::Forget(client) => self.clients[client] = Client { generation: -1, ..Client::default() },
+            Step::Sync(client) => self.sync(client),
+            Step::Heartbeat(client) => self.heartbeat(client),
+            Step::Leave(client) => self.leave(client),
+            Step::Commit(client) => self.commit(client),
+            Step::OfferOther(client) => self.clients[client].offers_other ^= true,
+            Step::MakeDurable => self.harness.flush_one(),
+            Step::Pass(wait_ms) => self.harness.pass(Duration::from_millis(wait_ms)),
+            Step::ExpireOffsets => self.harness.expire_offsets(),
+        }
+        self.read_answers();
+    }
+
+    fn join(&mut self, client: usize) {
+        let mut join = self.harness.join_request(&self.clients[client].member_id.clone());
+        join.group_instance_id = INSTANCES[client].map(Arc::from);
+        if self.clients[client].offers_other {
+            join.protocols = protocols(&["sticky", "range"]);
+        }
+        self.clients[client].parked = Some(join.waiter);
+        self.waiting.push(join.waiter);
+        self.harness.join(join);
+    }
+
+    fn sync(&mut self, client: usize) {
+        let waiter = self.harness.waiter();
+        let state = &mut self.clients[client];
+        state.parked = Some(waiter);
+        self.waiting.push(waiter);
+        let assignments = if state.is_leader {
+            state.members.iter().map(|member_id| (Arc::clone(member_id), format!("of {member_id}").into())).collect()
+        } else {
+            Vec::new()
+        };
+        let sync = Sync {
+            waiter,
+            member_id: Arc::from(&*state.member_id),
+            group_instance_id: INSTANCES[client].map(Arc::from),
+            generation: state.generation,
+            protocol_type: None,
+            protocol_name: None,
+            assignments,
+        };
+        self.harness.sync_with(sync);
+    }
+
+    fn heartbeat(&mut self, client: usize) {
+        let Client { member_id, generation, .. } = self.clients[client].clone();
+        match self.harness.heartbeat_static(&member_id, INSTANCES[client], generation) {
+            ErrorCode::None | ErrorCode::RebalanceInProgress => self.must_be_current(&member_id, generation),
+            ErrorCode::UnknownMemberId => self.begin_anew(client),
+            ErrorCode::FencedInstanceId => self.must_be_replaced(client),
+            ErrorCode::IllegalGeneration => assert_ne!(generation, self.generation),
+            other => panic!("a heartbeat is never answered with {other}"),
+        }
+    }
+
+    fn leave(&mut self, client: usize) {
+        let member_id = self.clients[client].member_id.clone();
+        if member_id.is_empty() {
+            return;
+        }
+        let waiter = self.harness.leave(&[(&member_id, INSTANCES[client])]);
+        self.waiting.push(waiter);
+        self.begin_anew(client);
+    }
+
+    fn commit(&mut self, client: usize) {
+        let Client { member_id, generation, .. } = self.clients[client].clone();
+        let offset = self.next_offset;
+        self.next_offset += 1;
+        let mut commit = self.harness.commit_request(&member_id, generation, offset);
+        commit.group_instance_id = INSTANCES[client].map(Arc::from);
+        let waiter = commit.waiter;
+        let in_flight = self.harness.in_flight.len();
+        self.harness.commit_with(commit);
+        self.waiting.push(waiter);
+        if self.harness.in_flight.len() > in_flight {
+            self.commits.push((waiter, offset));
+            if generation >= 0 {
+                self.must_be_current(&member_id, generation);
+            }
+        }
+    }
+
+    /// The account's rule: only who was admitted to the newest generation, and was not replaced since.
+    fn must_be_current(&self, member_id: &str, generation: i32) {
+        assert_eq!(generation, self.generation, "{member_id} is taken for current in an old generation");
+        assert_eq!(self.admitted.get(member_id), Some(&generation), "{member_id} was never admitted");
+        assert!(!self.gone.iter().any(|gone| gone == member_id), "{member_id} is taken for current, but is gone");
+    }
+
+    fn must_be_replaced(&mut self, client: usize) {
+        assert!(INSTANCES[client].is_some(), "only an instance id can be fenced");
+        self.begin_anew(client);
+    }
+
+    fn begin_anew(&mut self, client: usize) {
+        let state = &mut self.clients[client];
+        let member_id = std::mem::take(&mut state.member_id);
+        *state = Client { generation: -1, offers_other: state.offers_other, ..Client::default() };
+        if !member_id.is_empty() {
+            self.gone.push(member_id);
+        }
+    }
+
+    fn read_answers(&mut self) {
+        let mut still_waiting = Vec::new();
+        for waiter in std::mem::take(&mut self.waiting) {
+            match self.harness.answer(waiter) {
+                Some(answer) => self.read(waiter, answer),
+                None => still_waiting.push(waiter),
+            }
+        }
+        still_waiting.append(&mut self.waiting);
+        self.waiting = still_waiting;
+        assert_eq!(self.harness.committed(), self.confirmed, "what is fetched is the last commit confirmed");
+    }
+
+    fn read(&mut self, waiter: WaiterId, answer: Answer) {
+        let client = self.clients.iter().position(|client| client.parked == Some(waiter));
+        match answer {
+            Answer::Join(answer) => self.read_join(client, answer),
+            Answer::Sync(answer) => self.read_sync(client, answer),
+            Answer::Leave(results) => assert_eq!(results.len(), 1),
+            Answer::Commit(results) => self.read_commit(waiter, &results),
+        }
+    }
+
+    fn read_join(&mut self, client: Option<usize>, answer: JoinAnswer) {
+        if answer.error == ErrorCode::None {
+            assert!(answer.generation >= self.generation, "a generation never goes back");
+            self.generation = answer.generation;
+            self.admitted.insert(answer.member_id.to_string(), answer.generation);
+        }
+        let Some(client) = client else { return };
+        self.clients[client].parked = None;
+        match answer.error {
+            ErrorCode::None => {
+                let member_id = answer.member_id.to_string();
+                if let Some(instance_id) = INSTANCES[client]
+                    && let Some(replaced) = self.holders.insert(instance_id, member_id.clone())
+                    && replaced != member_id
+                {
+                    self.gone.push(replaced);
+                }
+                self.clients[client] = Client {
+                    is_leader: answer.leader == answer.member_id,
+                    member_id,
+                    generation: answer.generation,
+                    offers_other: self.clients[client].offers_other,
+                    members: answer.members.into_iter().map(|member| member.member_id).collect(),
+                    parked: None,
+                };
+            }
+            ErrorCode::MemberIdRequired => self.clients[client].member_id = answer.member_id.to_string(),
+            ErrorCode::UnknownMemberId => self.begin_anew(client),
+            ErrorCode::FencedInstanceId => self.must_be_replaced(client),
+            ErrorCode::RebalanceInProgress | ErrorCode::CoordinatorNotAvailable => {}
+            other => panic!("a join is never answered with {other} here"),
+        }
+    }
+
+    fn read_sync(&mut self, client: Option<usize>, answer: SyncAnswer) {
+        let Some(client) = client else { return };
+        self.clients[client].parked = None;
+        let Client { member_id, generation, .. } = self.clients[client].clone();
+        match answer.error {
+            ErrorCode::None => {
+                self.must_be_current(&member_id, generation);
+                let expected = format!("of {member_id}");
+                assert!(answer.assignment.is_empty() || answer.assignment == expected, "somebody else's assignment");
+            }
+            ErrorCode::UnknownMemberId => self.begin_anew(client),
+            ErrorCode::FencedInstanceId => self.must_be_replaced(client),
+            ErrorCode::IllegalGeneration | ErrorCode::RebalanceInProgress | ErrorCode::CoordinatorNotAvailable => {}
+            other => panic!("a sync is never answered with {other} here"),
+        }
+    }
+
+    fn read_commit(&mut self, waiter: WaiterId, results: &[ErrorCode]) {
+        let position = self.commits.iter().position(|(committing, _)| *committing == waiter);
+        match (position, results) {
+            (Some(position), [ErrorCode::None]) => {
+                assert_eq!(position, 0, "commits are confirmed in their order");
+                self.confirmed = Some(self.commits.remove(position).1);
+            }
+            (None, [error]) => assert_ne!(*error, ErrorCode::None, "a commit that wrote nothing is confirmed"),
+            other => panic!("unexpected results of a commit: {other:?}"),
+        }
+    }
+
+    /// One client does what a real one does next.
+    fn behave(&mut self, client: usize) {
+        if self.clients[client].parked.is_some() {
+            return;
+        }
+        let Client { member_id, generation, .. } = self.clients[client].clone();
+        // A member id that has just been handed out is for joining with.
+        let heartbeat = match generation {
+            ..0 => ErrorCode::IllegalGeneration,
+            _ => self.harness.heartbeat_static(&member_id, INSTANCES[client], generation),
+        };
+        match heartbeat {
+            ErrorCode::None => self.sync(client),
+            ErrorCode::RebalanceInProgress | ErrorCode::IllegalGeneration => self.join(client),
+            _ => {
+                self.clients[client].member_id.clear();
+                self.join(client);
+            }
+        }
+        self.harness.flush();
+        self.read_answers();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_clients_do_the_account_is_right_and_the_group_settles(
+        initial_delay_ms in prop_oneof![Just(0_u64), Just(3_000)],
+        steps in proptest::collection::vec(step(), 0..150),
+    ) {
+        let mut world = World::new(initial_delay_ms);
+        for step in steps {
+            world.step(step);
+        }
+        world.harness.flush();
+        world.read_answers();
+
+        // Clients 1 to 5 behave from here on; client 0, which shares an instance id with 1, is gone.
+        for _ in 0..40 {
+            for client in 1..CLIENTS {
+                world.behave(client);
+            }
+            world.harness.pass(Duration::from_secs(3));
+            world.read_answers();
+        }
+        for client in 1..CLIENTS {
+            let Client { member_id, generation, .. } = world.clients[client].clone();
+            prop_assert_eq!(world.harness.heartbeat_static(&member_id, INSTANCES[client], generation), ErrorCode::None);
+            prop_assert_eq!(generation, world.generation);
+        }
+
+        // Everybody falls silent: every request is answered, and nothing is left to wait for.
+        world.harness.is_log_prompt = true;
+        world.harness.pass(Duration::from_secs(1_000));
+        world.read_answers();
+        prop_assert_eq!(&world.waiting, &Vec::new());
+        prop_assert_eq!(world.harness.shard.next_deadline(), None);
+    }
+}

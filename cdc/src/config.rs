@@ -1,0 +1,258 @@
+//! The connector's configuration, typed; option names are Debezium's and Kafka's where they have one.
+
+use std::num::ParseIntError;
+
+use thiserror::Error;
+
+use crate::outbox::Source;
+use crate::postgres_url::PostgresUrl;
+use crate::quoting::{IDENTIFIER_LENGTH_MAX, TableName, TableNameError, is_slot_name};
+use crate::router::{OptionError, Router, RouterOptions, TopicRouteError};
+use crate::status::Status;
+
+#[cfg(test)]
+mod tests;
+
+/// Least bytes in flight that let one usual record through at a time.
+const BYTES_IN_FLIGHT_MIN: usize = 64 * 1024;
+
+/// What is promised about a row that was sent when something failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Delivery {
+    /// It arrives, perhaps twice.
+    #[default]
+    AtLeastOnce,
+    /// It arrives once. Not built yet: validation refuses it.
+    ExactlyOnce,
+}
+
+/// What happens to a row no record can be made of, or that the broker refuses for good (`on.error`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnError {
+    /// The connector stops with reason, position and id. Rows before it are published, none after.
+    #[default]
+    Stop,
+    /// It is left out, with one warning for each.
+    Skip,
+    /// It goes to a topic of its own. Not built yet: validation refuses it.
+    DeadLetter,
+}
+
+/// Everything a connector needs to know. Fields say the option's name, its unit and its default.
+#[derive(Debug, Clone)]
+pub struct ConnectorConfig {
+    /// The database.
+    pub postgres: PostgresUrl,
+    /// `slot.name`: the replication slot. Default `pillion`.
+    pub slot: String,
+    /// `publication.name`. Default `pillion_outbox`.
+    pub publication: String,
+    /// `table.include.list`: the outbox tables. Rows of others in the publication are ignored, with a warning.
+    /// Default `public.outbox`.
+    pub tables: Vec<TableName>,
+    /// `message.prefix`: the prefix under which `pg_logical_emit_message` stands for a row. Default `outbox`.
+    pub message_prefix: String,
+    /// `bootstrap.servers`: `host:port` of one broker or more.
+    pub bootstrap_servers: Vec<String>,
+    /// `client.id`, by which the broker's logs and spans know the connector. Default `pillion-cdc`.
+    pub client_id: String,
+    /// The router's options.
+    pub router: RouterOptions,
+    /// `topic.creation.default.partitions` of a topic that is missing; -1, the default, leaves it to the broker.
+    pub topic_partitions: i32,
+    /// `topic.creation.default.replication.factor`; -1, the default, leaves it to the broker.
+    pub topic_replication_factor: i16,
+    /// `delivery`: `at-least-once`, the only one so far.
+    pub delivery: Delivery,
+    /// `on.error`: `stop` (default) or `skip`.
+    pub on_error: OnError,
+    /// Makes tables, publication and slot if they are missing, before each session. Default no: in production they
+    /// are made on purpose.
+    pub auto_init: bool,
+    /// `max.bytes.in.flight`: records sent and not yet acknowledged, in bytes. Default 8 MiB: a few round trips'
+    /// worth at full speed, within a sidecar's memory.
+    pub bytes_in_flight_max: usize,
+    /// `max.row.bytes`: largest row taken from Postgres, in bytes. Default 16 MiB; brokers refuse much smaller ones
+    /// unless told otherwise.
+    pub row_bytes_max: usize,
+    /// Where the connector shows how it is doing; keep a clone.
+    pub status: Status,
+}
+
+/// Something about the configuration that cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// Not an option of the connector.
+    #[error("`{0}` is not an option of the outbox connector")]
+    Unknown(String),
+    /// One of the router's.
+    #[error(transparent)]
+    Router(OptionError),
+    /// The topic rule.
+    #[error(transparent)]
+    TopicRoute(#[from] TopicRouteError),
+    /// A table's name.
+    #[error("table.include.list: {0}")]
+    Table(#[from] TableNameError),
+    /// A number.
+    #[error("{name} = `{value}`: {reason}")]
+    Value {
+        /// The option.
+        name: &'static str,
+        /// What was given.
+        value: String,
+        /// What it may be.
+        reason: String,
+    },
+}
+
+impl ConnectorConfig {
+    /// Defaults, for this database and these brokers.
+    pub fn new(postgres: PostgresUrl, bootstrap_servers: Vec<String>) -> ConnectorConfig {
+        ConnectorConfig {
+            postgres,
+            slot: "pillion".to_owned(),
+            publication: "pillion_outbox".to_owned(),
+            tables: vec![TableName { schema: "public".to_owned(), name: "outbox".to_owned() }],
+            message_prefix: "outbox".to_owned(),
+            bootstrap_servers,
+            client_id: "pillion-cdc".to_owned(),
+            router: RouterOptions::default(),
+            topic_partitions: -1,
+            topic_replication_factor: -1,
+            delivery: Delivery::AtLeastOnce,
+            on_error: OnError::Stop,
+            auto_init: false,
+            bytes_in_flight_max: 8 * 1024 * 1024,
+            row_bytes_max: 16 * 1024 * 1024,
+            status: Status::default(),
+        }
+    }
+
+    /// Sets one option by its dotted name; the router's are those of [`RouterOptions::set`].
+    ///
+    /// # Errors
+    /// [`ConfigError`] when the name is unknown or the value impossible.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
+        match name {
+            "slot.name" => self.slot = value.to_owned(),
+            "publication.name" => self.publication = value.to_owned(),
+            "table.include.list" => {
+                self.tables = value.split(',').map(str::parse).collect::<Result<_, TableNameError>>()?;
+            }
+            "message.prefix" => self.message_prefix = value.to_owned(),
+            "bootstrap.servers" => self.bootstrap_servers = value.split(',').map(|one| one.trim().to_owned()).collect(),
+            "client.id" => self.client_id = value.to_owned(),
+            "topic.creation.default.partitions" => {
+                self.topic_partitions = number("topic.creation.default.partitions", value)?;
+            }
+            "topic.creation.default.replication.factor" => {
+                self.topic_replication_factor = number("topic.creation.default.replication.factor", value)?;
+            }
+            "delivery" => self.delivery = delivery(value)?,
+            "on.error" => self.on_error = on_error(value)?,
+            "max.bytes.in.flight" => self.bytes_in_flight_max = number("max.bytes.in.flight", value)?,
+            "max.row.bytes" => self.row_bytes_max = number("max.row.bytes", value)?,
+            _ => {
+                return self.router.set(name, value).map_err(|error| match error {
+                    OptionError::Unknown(name) => ConfigError::Unknown(name),
+                    other => ConfigError::Router(other),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// What [`crate::outbox`] and [`crate::checks`] need to know.
+    pub fn source(&self) -> Source {
+        Source { tables: self.tables.clone(), publication: self.publication.clone(), slot: self.slot.clone() }
+    }
+
+    /// Checks everything that can be checked without a connection.
+    ///
+    /// # Errors
+    /// Every problem there is, not only the first.
+    pub fn validate(&self) -> Result<(), Vec<ConfigError>> {
+        let mut errors = Vec::new();
+        let mut require = |holds: bool, name, value: &dyn ToString, reason: &str| {
+            if !holds {
+                errors.push(ConfigError::Value { name, value: value.to_string(), reason: reason.to_owned() });
+            }
+        };
+        require(is_slot_name(&self.slot), "slot.name", &self.slot, "expected 1 to 63 of a-z 0-9 _");
+        let publication = &self.publication;
+        let is_name = (1..=IDENTIFIER_LENGTH_MAX).contains(&publication.len()) && !publication.contains('\0');
+        require(is_name, "publication.name", publication, "expected 1 to 63 bytes");
+        require(!self.tables.is_empty(), "table.include.list", &"", "name one outbox table or more");
+        let servers = &self.bootstrap_servers;
+        let are_named = !servers.is_empty() && servers.iter().all(|server| !server.is_empty());
+        require(are_named, "bootstrap.servers", &servers.join(","), "expected host:port, or several with commas");
+        let partitions = self.topic_partitions;
+        let is_count = |count: i64| count == -1 || count >= 1;
+        require(
+            is_count(partitions.into()),
+            "topic.creation.default.partitions",
+            &partitions,
+            "expected 1 or more, or -1 for the broker's default",
+        );
+        require(
+            is_count(self.topic_replication_factor.into()),
+            "topic.creation.default.replication.factor",
+            &self.topic_replication_factor,
+            "expected 1 or more, or -1 for the broker's default",
+        );
+        require(
+            self.delivery == Delivery::AtLeastOnce,
+            "delivery",
+            &"exactly-once",
+            "not supported yet; use at-least-once, and drop repeated events by their header `id`",
+        );
+        require(
+            self.on_error != OnError::DeadLetter,
+            "on.error",
+            &"dead-letter",
+            "not supported yet; use stop or skip",
+        );
+        let in_flight = self.bytes_in_flight_max;
+        require(in_flight >= BYTES_IN_FLIGHT_MIN, "max.bytes.in.flight", &in_flight, "expected 65536 or more");
+        let row = self.row_bytes_max;
+        require((1024..=1 << 30).contains(&row), "max.row.bytes", &row, "expected 1024 to 1073741824");
+        if let Err(error) = Router::new(self.router.clone()) {
+            errors.push(error.into());
+        }
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
+    }
+}
+
+fn number<N: std::str::FromStr<Err = ParseIntError>>(name: &'static str, value: &str) -> Result<N, ConfigError> {
+    value.trim().parse().map_err(|error: ParseIntError| ConfigError::Value {
+        name,
+        value: value.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+fn delivery(value: &str) -> Result<Delivery, ConfigError> {
+    match value {
+        "at-least-once" => Ok(Delivery::AtLeastOnce),
+        "exactly-once" => Ok(Delivery::ExactlyOnce),
+        _ => Err(ConfigError::Value {
+            name: "delivery",
+            value: value.to_owned(),
+            reason: "expected at-least-once".to_owned(),
+        }),
+    }
+}
+
+fn on_error(value: &str) -> Result<OnError, ConfigError> {
+    match value {
+        "stop" => Ok(OnError::Stop),
+        "skip" => Ok(OnError::Skip),
+        "dead-letter" => Ok(OnError::DeadLetter),
+        _ => Err(ConfigError::Value {
+            name: "on.error",
+            value: value.to_owned(),
+            reason: "expected stop or skip".to_owned(),
+        }),
+    }
+}

@@ -1,0 +1,63 @@
+use super::{ConfigError, ConnectorConfig, OnError};
+
+fn config() -> ConnectorConfig {
+    let postgres = "postgresql://me:s3cr3t@localhost/shop".parse().unwrap();
+    ConnectorConfig::new(postgres, vec!["localhost:9092".to_owned()])
+}
+
+#[test]
+fn defaults_are_valid() {
+    assert_eq!(config().validate(), Ok(()));
+}
+
+#[test]
+fn options_are_set_by_their_dotted_names() {
+    let mut config = config();
+    for (name, value) in [
+        ("slot.name", "relay"),
+        ("table.include.list", "orders.outbox, payments.outbox"),
+        ("bootstrap.servers", "a:1, b:2"),
+        ("topic.creation.default.partitions", "6"),
+        ("on.error", "skip"),
+        ("route.by.field", "type"),
+    ] {
+        config.set(name, value).expect(name);
+    }
+    assert_eq!(config.slot, "relay");
+    assert_eq!(config.tables.iter().map(ToString::to_string).collect::<Vec<_>>(), ["orders.outbox", "payments.outbox"]);
+    assert_eq!(config.bootstrap_servers, ["a:1", "b:2"]);
+    assert_eq!((config.topic_partitions, config.on_error), (6, OnError::Skip));
+    assert_eq!(config.router.route_by, "type");
+    assert_eq!(config.validate(), Ok(()));
+}
+
+#[test]
+fn unknown_names_and_values_are_refused() {
+    let mut config = config();
+    assert_eq!(config.set("slot", "x"), Err(ConfigError::Unknown("slot".to_owned())));
+    assert!(matches!(config.set("max.row.bytes", "lots"), Err(ConfigError::Value { name: "max.row.bytes", .. })));
+    assert!(matches!(config.set("table.include.list", "a.b.c"), Err(ConfigError::Table(_))));
+    assert!(matches!(config.set("table.op.invalid.behavior", "x"), Err(ConfigError::Router(_))));
+}
+
+#[test]
+fn every_problem_is_reported_at_once() {
+    let mut config = config();
+    config.slot = "Not-A-Slot".to_owned();
+    config.tables.clear();
+    config.bootstrap_servers.clear();
+    config.topic_partitions = 0;
+    config.set("delivery", "exactly-once").unwrap();
+    config.set("on.error", "dead-letter").unwrap();
+    config.set("route.topic.regex", "(").unwrap();
+    let problems: Vec<String> = config.validate().unwrap_err().iter().map(ToString::to_string).collect();
+    for part in ["slot.name", "table.include", "bootstrap", "partitions", "exactly-once", "dead-letter", "regex"] {
+        assert!(problems.iter().any(|problem| problem.contains(part)), "{part} in {problems:?}");
+    }
+    assert_eq!(problems.len(), 7, "{problems:?}");
+}
+
+#[test]
+fn the_password_is_not_in_the_debug_output() {
+    assert!(!format!("{:?}", config()).contains("s3cr3t"));
+}

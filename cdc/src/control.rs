@@ -1,0 +1,124 @@
+//! An ordinary connection to the database, for everything but the stream: setting up, checking, asking for positions.
+
+use thiserror::Error;
+use tokio::task::JoinHandle;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, NoTls};
+
+use crate::causes;
+use crate::lsn::Lsn;
+use crate::postgres_url::PostgresUrl;
+
+/// A server older than this lacks pgoutput's `messages` option.
+const SERVER_VERSION_MIN: i32 = 140_000;
+
+/// A connection and the task that drives it. Dropping it closes the connection.
+pub(crate) struct Control {
+    client: Client,
+    task: JoinHandle<()>,
+}
+
+/// The database cannot be asked.
+#[derive(Debug, Error)]
+pub enum ControlError {
+    /// It cannot be reached, or not for the moment.
+    #[error("cannot connect to {url}")]
+    Unreachable {
+        /// The address, without a password.
+        url: PostgresUrl,
+        /// Why.
+        #[source]
+        source: tokio_postgres::Error,
+    },
+    /// It does not let us in.
+    #[error("{url} refuses the connection: {reason}; check user, password, database and pg_hba.conf")]
+    Refused {
+        /// The address, without a password.
+        url: PostgresUrl,
+        /// The server's words.
+        reason: String,
+    },
+    /// It is too old.
+    #[error("{url} is PostgreSQL {version}; version 14 or later is needed")]
+    Version {
+        /// The address, without a password.
+        url: PostgresUrl,
+        /// What it says it is.
+        version: String,
+    },
+    /// A question failed.
+    #[error("a query failed")]
+    Query(#[from] tokio_postgres::Error),
+    /// An answer that cannot be understood.
+    #[error("the server answered `{0}` where a position was asked for")]
+    Answer(String),
+}
+
+impl ControlError {
+    /// Whether another try may help.
+    pub(crate) fn is_retryable(&self) -> bool {
+        !matches!(self, ControlError::Refused { .. } | ControlError::Version { .. })
+    }
+}
+
+impl Control {
+    pub(crate) async fn connect(url: &PostgresUrl) -> Result<Control, ControlError> {
+        let (client, connection) = match url.client_config().connect(NoTls).await {
+            Ok(connected) => connected,
+            Err(source) => return Err(refusal(url, source)),
+        };
+        let task = tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "the control connection ended");
+            }
+        });
+        let control = Control { client, task };
+        let version = control.text("select current_setting('server_version_num')").await?;
+        match version.parse() {
+            Ok(number) if number >= SERVER_VERSION_MIN => Ok(control),
+            number => {
+                let version = number.map_or(version, |number: i32| (number / 10_000).to_string());
+                Err(ControlError::Version { url: url.clone(), version })
+            }
+        }
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// How far the server's log is flushed, or replayed if it is a standby.
+    pub(crate) async fn server_lsn(&self) -> Result<Lsn, ControlError> {
+        let text = self
+            .text(
+                "select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_flush_lsn() end::text",
+            )
+            .await?;
+        text.parse().map_err(|_| ControlError::Answer(text))
+    }
+
+    async fn text(&self, query: &str) -> Result<String, ControlError> {
+        Ok(self.client.query_one(query, &[]).await?.try_get(0)?)
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Whether the server said no for good, by SQLSTATE class: 28 (authorization) and 3D (no such database).
+fn refusal(url: &PostgresUrl, source: tokio_postgres::Error) -> ControlError {
+    let is_final = |state: &SqlState| state.code().starts_with("28") || *state == SqlState::INVALID_CATALOG_NAME;
+    match source.as_db_error() {
+        Some(answer) if is_final(answer.code()) => {
+            ControlError::Refused { url: url.clone(), reason: answer.message().to_owned() }
+        }
+        // The client's own: a password is wanted and the address has none, or the method is one it cannot do.
+        None if matches!(source.to_string().as_str(), "invalid configuration" | "authentication error") => {
+            ControlError::Refused { url: url.clone(), reason: causes::text(&source) }
+        }
+        _ => ControlError::Unreachable { url: url.clone(), source },
+    }
+}

@@ -1,0 +1,218 @@
+//! Replication through the `pgwire-replication` crate.
+//!
+//! What that crate does not do and this file adds: a bound on connecting; a watchdog on a second connection, for a
+//! server that vanished without a word (the crate sets no TCP keepalive); and the last status before leaving.
+//!
+//! Memory: its channel holds at most [`EVENTS_MAX`] messages of at most `max.row.bytes` each; what is read from the
+//! channel counts against the connector's own bound. When the channel is full the crate goes on sending status, so a
+//! slow broker never makes Postgres drop the connection.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use pgwire_replication::{PgWireError, ReplicationClient, ReplicationConfig, ReplicationEvent as Event};
+use tokio::time::Instant;
+
+use super::watchdog::Watchdog;
+use super::{ReplicationError, ReplicationEvent, ReplicationSession, ReplicationSource, Resume, ServerIdentity};
+use crate::lsn::Lsn;
+use crate::pgoutput::{self, Message};
+use crate::postgres_url::PostgresUrl;
+use crate::quoting;
+
+/// Enough for the reader and the router to work side by side, few enough that a channel of large rows stays small.
+const EVENTS_MAX: usize = 256;
+/// A confirmed position reaches the server after at most this; four small messages a second while busy.
+const STATUS_INTERVAL: Duration = Duration::from_millis(250);
+/// And a status at least this often while nothing happens.
+const IDLE_STATUS_INTERVAL: Duration = Duration::from_secs(1);
+/// From connecting to the server's acceptance of START_REPLICATION. Starting can take long when the slot's position
+/// lies far behind.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
+/// Longest wait for the last status to be written; twice what it takes.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(600);
+
+/// Text of values as the router expects it, whatever the server's or the role's settings are.
+const SESSION_OPTIONS: &str =
+    "-c datestyle=ISO -c intervalstyle=postgres -c timezone=UTC -c bytea_output=hex -c extra_float_digits=1";
+
+/// One database's slot and publication.
+pub(crate) struct PostgresSource {
+    /// The database.
+    pub(crate) url: PostgresUrl,
+    /// The slot, a name that was checked.
+    pub(crate) slot: String,
+    /// The publication.
+    pub(crate) publication: String,
+    /// Largest message taken.
+    pub(crate) row_bytes_max: usize,
+}
+
+/// An open stream and its watchdog.
+pub(crate) struct PostgresSession {
+    client: ReplicationClient,
+    watchdog: Watchdog,
+    confirmed: AtomicU64,
+    row_bytes_max: usize,
+}
+
+impl PostgresSource {
+    fn config(&self) -> ReplicationConfig {
+        let url = &self.url;
+        // Quoted, for unquoted names in the list are folded to lower case.
+        let publication = quoting::identifier(&self.publication);
+        ReplicationConfig::new(url.host(), url.user(), url.password(), url.database(), self.slot.as_str(), publication)
+            .with_port(url.port())
+            .with_status_interval(STATUS_INTERVAL)
+            .with_wakeup_interval(IDLE_STATUS_INTERVAL)
+            .with_buffer_size(EVENTS_MAX)
+            .with_options(SESSION_OPTIONS)
+            .with_max_message_size(self.row_bytes_max)
+            .with_application_name(format!("pillion {}", self.slot))
+    }
+}
+
+impl ReplicationSource for PostgresSource {
+    type Session = PostgresSession;
+
+    async fn open(
+        &mut self,
+        resume: Option<&Resume>,
+    ) -> Result<(ServerIdentity, PostgresSession), ReplicationError> {
+        let hoped_for = resume.map_or(Lsn::ZERO, |resume| resume.confirmed);
+        let opening = async {
+            // The position is part of the configuration, so it is chosen before it is known who answers.
+            let (mut identity, mut client) = self.connect(hoped_for).await?;
+            let position = resume.map_or(Lsn::ZERO, |resume| resume.position(&identity));
+            if position != hoped_for {
+                drop(client);
+                (identity, client) = self.connect(position).await?;
+            }
+            client.start().await?;
+            client.wait_started().await?;
+            Ok((identity, client))
+        };
+        let opened = tokio::time::timeout(OPEN_TIMEOUT, opening).await;
+        let (identity, client) = opened
+            .map_err(|elapsed| ReplicationError::Lost(elapsed.into()))?
+            .map_err(|error| explain(error, self.row_bytes_max))?;
+        let watchdog = Watchdog::start(&self.url).await.map_err(|error| ReplicationError::Lost(error.into()))?;
+        let confirmed = AtomicU64::new(0);
+        Ok((identity, PostgresSession { client, watchdog, confirmed, row_bytes_max: self.row_bytes_max }))
+    }
+}
+
+impl PostgresSource {
+    /// An authenticated session that has not started streaming.
+    async fn connect(&self, start: Lsn) -> Result<(ServerIdentity, ReplicationClient), PgWireError> {
+        let config = self.config().with_start_lsn(pgwire_replication::Lsn::from_u64(start.as_u64()));
+        let mut client = ReplicationClient::connect_gated(config).await?;
+        let answer = client.identify_system().await?;
+        let flush_lsn = Lsn::new(answer.xlogpos.as_u64());
+        Ok((ServerIdentity { system_id: answer.system_id, timeline: answer.timeline, flush_lsn }, client))
+    }
+}
+
+impl ReplicationSession for PostgresSession {
+    async fn next(&mut self) -> Result<ReplicationEvent, ReplicationError> {
+        loop {
+            let received = tokio::select! {
+                biased;
+                received = self.client.recv() => received,
+                reason = self.watchdog.barked() => return Err(ReplicationError::Lost(reason.into())),
+            };
+            match received {
+                Ok(Some(event)) => {
+                    if let Some(event) = translate(event)? {
+                        return Ok(event);
+                    }
+                }
+                Ok(None) => return Err(ReplicationError::Lost("the server ended the stream".into())),
+                Err(error) => return Err(explain(error, self.row_bytes_max)),
+            }
+        }
+    }
+
+    fn confirm(&self, lsn: Lsn) {
+        self.confirmed.fetch_max(lsn.as_u64(), Ordering::Relaxed);
+        self.client.update_applied_lsn(pgwire_replication::Lsn::from_u64(lsn.as_u64()));
+    }
+
+    fn server_lsn(&self) -> Lsn {
+        let streamed = Lsn::new(self.client.metrics().last_wal_end().as_u64());
+        streamed.max(self.watchdog.server_lsn())
+    }
+
+    async fn close(mut self) {
+        // The crate leaves without a status, so it is given the time to send one that is due. Giving up loses
+        // nothing: what the server does not know to be confirmed, it sends again.
+        let confirmed = self.confirmed.load(Ordering::Relaxed);
+        let metrics = self.client.metrics();
+        let deadline = Instant::now() + CLOSE_TIMEOUT;
+        while metrics.last_applied_lsn().as_u64() < confirmed
+            && self.client.is_running()
+            && Instant::now() < deadline
+        {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        self.watchdog.stop().await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.client.shutdown()).await;
+    }
+}
+
+/// The crate's event as ours; it decodes transaction boundaries and emitted messages by itself.
+fn translate(event: Event) -> Result<Option<ReplicationEvent>, ReplicationError> {
+    let lsn = |lsn: pgwire_replication::Lsn| Lsn::new(lsn.as_u64());
+    Ok(Some(match event {
+        Event::KeepAlive { wal_end, .. } => ReplicationEvent::KeepAlive { wal_end: lsn(wal_end) },
+        Event::Begin { final_lsn, xid, commit_time_micros } => ReplicationEvent::Message(Message::Begin {
+            commit_lsn: lsn(final_lsn),
+            commit_time_micros: pgoutput::unix_micros(commit_time_micros),
+            transaction_id: xid,
+        }),
+        Event::Commit { lsn: commit_lsn, end_lsn, commit_time_micros } => ReplicationEvent::Message(Message::Commit {
+            commit_lsn: lsn(commit_lsn),
+            end_lsn: lsn(end_lsn),
+            commit_time_micros: pgoutput::unix_micros(commit_time_micros),
+        }),
+        Event::Message { transactional, lsn: at, prefix, content } => {
+            ReplicationEvent::Message(Message::Emitted { transactional, lsn: lsn(at), prefix, content })
+        }
+        Event::XLogData { data, .. } => ReplicationEvent::Message(pgoutput::decode(data)?),
+        // Only where a stop position was asked for.
+        Event::StoppedAt { .. } => return Ok(None),
+    }))
+}
+
+/// Which of the crate's errors mean what. The server's come as text that ends in its SQLSTATE
+/// (PostgreSQL documentation, appendix A).
+fn explain(error: PgWireError, row_bytes_max: usize) -> ReplicationError {
+    match error {
+        PgWireError::MessageTooLarge { payload_bytes, .. } => {
+            ReplicationError::RowTooLarge { bytes: payload_bytes, limit: row_bytes_max }
+        }
+        PgWireError::Auth(reason) => ReplicationError::Refused { reason, hint: "" },
+        PgWireError::Server(reason) => {
+            let has_state = |states: &[&str]| states.iter().any(|state| reason.contains(&format!("SQLSTATE {state}")));
+            if has_state(&["55006"]) {
+                return ReplicationError::SlotBusy { reason };
+            }
+            // Shutting down, crashed, starting up, terminated by idle limits; too many connections; connection
+            // exceptions; cannot read its own log for the moment.
+            if has_state(&["57P01", "57P02", "57P03", "57P05", "53", "08", "58"]) {
+                return ReplicationError::Lost(reason.into());
+            }
+            let hint = match () {
+                () if reason.contains("pg_hba.conf") => {
+                    "; allow the role in pg_hba.conf (a `host` line for the database, `replication` is not needed for logical slots)"
+                }
+                () if reason.contains("unsupported startup parameter") => {
+                    "; a connection pooler stands between: connect to Postgres itself"
+                }
+                () => "",
+            };
+            ReplicationError::Refused { reason, hint }
+        }
+        other => ReplicationError::Lost(other.into()),
+    }
+}

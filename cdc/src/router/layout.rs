@@ -1,0 +1,103 @@
+//! Where an outbox table has the columns the options name.
+
+use thiserror::Error;
+
+use super::fields::ValueKind;
+use super::options::RouterOptions;
+use super::placement::{Placement, Target};
+use crate::pgoutput::Relation;
+
+/// One table's columns by what they mean to the router; valid until the table is described anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableLayout {
+    /// Schema-qualified name, for messages.
+    pub(super) table: String,
+    pub(super) column_count: usize,
+    pub(super) id: Position,
+    pub(super) key: Position,
+    pub(super) payload: Position,
+    pub(super) route_by: Position,
+    pub(super) timestamp: Option<Position>,
+    pub(super) span_context: Option<Position>,
+    pub(super) additional: Vec<PlacedColumn>,
+}
+
+/// A column's place in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Position {
+    pub(super) index: usize,
+    pub(super) kind: ValueKind,
+}
+
+/// A column with a placement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PlacedColumn {
+    pub(super) position: Position,
+    pub(super) target: Target,
+    pub(super) name: String,
+}
+
+/// A table lacks a column that an option names.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "table {table} has no column `{column}`, which {option} names; name another column there, or take the table out of the publication"
+)]
+pub struct LayoutError {
+    /// Schema-qualified name.
+    pub table: String,
+    /// The missing column.
+    pub column: String,
+    /// The option whose value (given or default) names it.
+    pub option: &'static str,
+}
+
+impl TableLayout {
+    pub(super) fn new(options: &RouterOptions, relation: &Relation) -> Result<TableLayout, LayoutError> {
+        let table = format!("{}.{}", relation.schema, relation.name);
+        let find = |column: &str| {
+            let index = relation.columns.iter().position(|candidate| candidate.name == column)?;
+            Some(Position { index, kind: ValueKind::of_type(relation.columns[index].type_id) })
+        };
+        let need = |column: &str, option: &'static str| {
+            find(column).ok_or_else(|| LayoutError { table: table.clone(), column: column.to_owned(), option })
+        };
+        if let Some(column) = &options.schema_version {
+            need(column, "table.field.event.schema.version")?;
+        }
+        let mut additional = Vec::new();
+        for placement in options.placements() {
+            let option = match options.additional {
+                Some(_) => "table.fields.additional.placement",
+                None => "table.field.event.type",
+            };
+            match need(&placement.column, option) {
+                Ok(position) => additional.push(placed(position, &placement)),
+                Err(error) if options.additional_error_on_missing => return Err(error),
+                Err(_) => {}
+            }
+        }
+        Ok(TableLayout {
+            column_count: relation.columns.len(),
+            id: need(&options.event_id, "table.field.event.id")?,
+            key: need(&options.event_key, "table.field.event.key")?,
+            payload: need(&options.event_payload, "table.field.event.payload")?,
+            route_by: need(&options.route_by, "route.by.field")?,
+            timestamp: match &options.event_timestamp {
+                Some(column) => Some(need(column, "table.field.event.timestamp")?),
+                None => None,
+            },
+            span_context: find(&options.span_context),
+            additional,
+            table,
+        })
+    }
+
+    /// The table's schema-qualified name.
+    pub fn table(&self) -> &str {
+        &self.table
+    }
+}
+
+fn placed(position: Position, placement: &Placement) -> PlacedColumn {
+    PlacedColumn { position, target: placement.target, name: placement.name().to_owned() }
+}

@@ -1,0 +1,143 @@
+//! What can go wrong on one connection.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pillion_wire::{DecodeError, EncodeError, ErrorCode};
+use thiserror::Error;
+
+/// A connection that could not be made or used.
+///
+/// It is cheap to clone: every request that waited on a lost connection gets the same one.
+#[derive(Debug, Clone, Error)]
+pub enum ConnectionError {
+    /// The name has no address.
+    #[error("{address} does not resolve")]
+    Resolve {
+        /// `host:port`.
+        address: String,
+        /// The resolver's answer.
+        #[source]
+        source: Arc<io::Error>,
+    },
+    /// No address of the broker accepted a connection.
+    #[error("cannot connect to {address}")]
+    Connect {
+        /// `host:port`.
+        address: String,
+        /// What the last address answered.
+        #[source]
+        source: Arc<io::Error>,
+    },
+    /// The connection broke. Requests that were on their way may or may not have been carried out.
+    #[error("connection to {address} broke")]
+    Broken {
+        /// `host:port`.
+        address: String,
+        /// What the socket answered.
+        #[source]
+        source: Arc<io::Error>,
+    },
+    /// The broker closed the connection.
+    #[error("{address} closed the connection")]
+    ClosedByBroker {
+        /// `host:port`.
+        address: String,
+    },
+    /// No answer in time; the connection is given up, for answers come in order.
+    #[error("{address} did not answer {what} within {waited:?}")]
+    TimedOut {
+        /// `host:port`.
+        address: String,
+        /// The request.
+        what: &'static str,
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// A frame length that no Kafka answer has.
+    #[error("{address} sent a frame of {length} bytes; is it a Kafka broker, and a plaintext listener?")]
+    FrameLength {
+        /// `host:port`.
+        address: String,
+        /// The length it claimed.
+        length: i32,
+    },
+    /// An answer to a request that was not asked.
+    #[error("{address} answered request {actual} where {expected} was due")]
+    CorrelationMismatch {
+        /// `host:port`.
+        address: String,
+        /// The request whose answer was due.
+        expected: i32,
+        /// The request answered.
+        actual: i32,
+    },
+    /// An answer that does not follow its schema.
+    #[error("answer to {what} cannot be read")]
+    Decode {
+        /// The API.
+        what: &'static str,
+        /// What its bytes lack.
+        #[source]
+        source: DecodeError,
+    },
+    /// A request that its version cannot carry.
+    #[error("{what} cannot be sent")]
+    Encode {
+        /// The API.
+        what: &'static str,
+        /// What the version lacks.
+        #[source]
+        source: EncodeError,
+    },
+    /// The broker speaks no version of the API that this client speaks.
+    #[error("{address} does not speak a version of {api} this client knows (the broker: {broker})")]
+    UnsupportedApi {
+        /// `host:port`.
+        address: String,
+        /// The API.
+        api: &'static str,
+        /// The broker's range, or `none`.
+        broker: String,
+    },
+    /// The broker refused ApiVersions.
+    #[error("{address} refused to tell its versions: {code}")]
+    Handshake {
+        /// `host:port`.
+        address: String,
+        /// Its reason.
+        code: ErrorCode,
+    },
+    /// This side closed the connection.
+    #[error("connection to {address} was closed by this client")]
+    Closed {
+        /// `host:port`.
+        address: String,
+    },
+    /// The broker's address is not known (any more).
+    #[error("broker {node} is not among the cluster's brokers")]
+    UnknownBroker {
+        /// The broker's id.
+        node: i32,
+    },
+}
+
+impl ConnectionError {
+    /// Kafka's error code that says the same.
+    #[must_use]
+    pub fn error_code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Handshake { code, .. } => Some(*code),
+            Self::UnsupportedApi { .. } => Some(ErrorCode::UnsupportedVersion),
+            Self::TimedOut { .. } => Some(ErrorCode::RequestTimedOut),
+            Self::Broken { .. } | Self::ClosedByBroker { .. } => Some(ErrorCode::NetworkException),
+            _ => None,
+        }
+    }
+
+    /// Whether another attempt may succeed.
+    pub(crate) fn is_retriable(&self) -> bool {
+        !matches!(self, Self::Decode { .. } | Self::Encode { .. } | Self::UnsupportedApi { .. } | Self::Closed { .. })
+    }
+}

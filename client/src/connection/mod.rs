@@ -1,0 +1,240 @@
+//! One connection to one broker: requests go out in order, answers come back in the same order.
+//!
+//! Whoever submits a request writes it to the socket itself when the socket has room; the connection's task
+//! ([`task`]) reads, completes requests, and writes only what was left over. So a request costs no hand-over on its
+//! way out and one on its way back.
+//!
+//! **Invariant:** every submitted request is completed exactly once, also when the connection breaks. Completions run
+//! without a lock held.
+
+mod error;
+mod frames;
+mod handshake;
+mod outgoing;
+mod pool;
+mod task;
+#[cfg(test)]
+mod tests;
+mod transport;
+mod versions;
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use pillion_wire::{Message, Request, frame};
+use tokio::sync::{Notify, Semaphore, oneshot};
+
+pub use error::ConnectionError;
+pub(crate) use pool::{Connector, Pool};
+pub(crate) use versions::ApiVersions;
+
+use outgoing::Outgoing;
+use transport::Transport;
+
+/// Requests of one connection that wait for their answers, at most; more callers wait for their turn.
+const IN_FLIGHT_MAX: usize = 64;
+
+/// What happens with a request's answer: the frame without its length, or why there is none.
+pub(crate) type Completion = Box<dyn FnOnce(Result<Bytes, ConnectionError>) + Send>;
+
+/// A live connection; its task keeps it alive until it breaks or is closed.
+pub(crate) struct Connection {
+    address: Arc<str>,
+    client_id: Arc<str>,
+    request_timeout: Duration,
+    transport: Transport,
+    versions: OnceLock<ApiVersions>,
+    next_correlation_id: AtomicI32,
+    state: Mutex<State>,
+    /// Wakes the task when there is output left over or the connection is to end.
+    wake: Notify,
+    turns: Semaphore,
+}
+
+struct State {
+    outgoing: Outgoing,
+    waiting: VecDeque<Waiting>,
+    ended: Option<ConnectionError>,
+}
+
+/// A request whose answer is due.
+struct Waiting {
+    correlation_id: i32,
+    api: &'static str,
+    waited: Duration,
+    deadline: Instant,
+    completion: Completion,
+}
+
+impl Connection {
+    fn new(address: Arc<str>, client_id: Arc<str>, request_timeout: Duration, transport: Transport) -> Self {
+        Self {
+            address,
+            client_id,
+            request_timeout,
+            transport,
+            versions: OnceLock::new(),
+            next_correlation_id: AtomicI32::new(0),
+            state: Mutex::new(State { outgoing: Outgoing::default(), waiting: VecDeque::new(), ended: None }),
+            wake: Notify::new(),
+            turns: Semaphore::new(IN_FLIGHT_MAX),
+        }
+    }
+
+    /// Whether requests can still be submitted.
+    pub(crate) fn is_open(&self) -> bool {
+        self.lock().ended.is_none()
+    }
+
+    /// The newest version of an API that both sides speak, up to `newest` where the caller cannot use more.
+    ///
+    /// # Errors
+    /// [`ConnectionError::UnsupportedApi`].
+    pub(crate) fn version<R: Request>(&self, newest: i16) -> Result<i16, ConnectionError> {
+        let versions = self.versions.get();
+        versions.and_then(|versions| versions.pick::<R>(newest)).ok_or_else(|| ConnectionError::UnsupportedApi {
+            address: self.address.to_string(),
+            api: R::API,
+            broker: versions.map_or_else(|| "none".to_owned(), |versions| versions.describe(R::KEY)),
+        })
+    }
+
+    /// Sends a request and waits for its answer, for at most the request timeout.
+    ///
+    /// Dropping the future leaves the connection in order: the answer is read and thrown away.
+    ///
+    /// # Errors
+    /// [`ConnectionError`]; after one that breaks the connection the request may or may not have been carried out.
+    pub(crate) async fn request<R: Request>(&self, message: &R) -> Result<R::Response, ConnectionError> {
+        let version = self.version::<R>(i16::MAX)?;
+        let frame = self.exchange(message, version).await?;
+        self.decode::<R>(&frame, version)
+    }
+
+    /// Decodes the answer to a request.
+    ///
+    /// # Errors
+    /// [`ConnectionError::Decode`].
+    pub(crate) fn decode<R: Request>(&self, frame: &Bytes, version: i16) -> Result<R::Response, ConnectionError> {
+        match frame::decode_response::<R::Response>(frame, version) {
+            Ok((_, response)) => Ok(response),
+            Err(source) => Err(ConnectionError::Decode { what: R::API, source }),
+        }
+    }
+
+    /// Sends a request in a given version and gives the answer's frame.
+    async fn exchange<R: Request>(&self, message: &R, version: i16) -> Result<Bytes, ConnectionError> {
+        let _turn = self.turns.acquire().await.map_err(|_| self.closed())?;
+        self.exchange_later(message, version, self.request_timeout).await.unwrap_or_else(|_| Err(self.closed()))
+    }
+
+    /// Sends a request and gives what its answer will arrive in.
+    pub(crate) fn exchange_later<R: Request>(
+        &self,
+        message: &R,
+        version: i16,
+        timeout: Duration,
+    ) -> oneshot::Receiver<Result<Bytes, ConnectionError>> {
+        let (sender, receiver) = oneshot::channel();
+        self.submit(message, version, timeout, Box::new(move |answer| drop(sender.send(answer))));
+        receiver
+    }
+
+    /// Sends a request; `completion` runs once, on whichever thread learns of the answer or of its absence.
+    ///
+    /// The caller bounds how many it has in flight.
+    pub(crate) fn submit<R: Request>(&self, message: &R, version: i16, timeout: Duration, completion: Completion) {
+        self.send(message, version, Some(timeout), completion);
+    }
+
+    /// Sends a request that has no answer; `completion` runs with an empty frame once it is handed to the socket.
+    pub(crate) fn submit_unanswered<R: Request>(&self, message: &R, version: i16, completion: Completion) {
+        self.send(message, version, None, completion);
+    }
+
+    fn send<R: Request>(&self, message: &R, version: i16, timeout: Option<Duration>, completion: Completion) {
+        let correlation_id = self.next_correlation_id.fetch_add(1, Ordering::Relaxed);
+        let chunks = match frame::encode_request(message, version, correlation_id, Some(&self.client_id)) {
+            Ok(chunks) => chunks,
+            Err(source) => return completion(Err(ConnectionError::Encode { what: R::API, source })),
+        };
+        let mut state = self.lock();
+        if let Some(ended) = &state.ended {
+            let ended = ended.clone();
+            drop(state);
+            return completion(Err(ended));
+        }
+        match timeout {
+            Some(waited) => {
+                let deadline = Instant::now() + waited;
+                state.waiting.push_back(Waiting { correlation_id, api: R::API, waited, deadline, completion });
+                state.outgoing.push(chunks, None);
+            }
+            None => state.outgoing.push(chunks, Some(completion)),
+        }
+        self.flush(state);
+    }
+
+    /// Writes what the socket takes; wakes the task when that is not all.
+    fn flush(&self, mut state: MutexGuard<'_, State>) {
+        let written = state.outgoing.write_to(&self.transport);
+        let handed_over = state.outgoing.take_handed_over();
+        let left = !state.outgoing.is_empty();
+        drop(state);
+        for completion in handed_over {
+            completion(Ok(Bytes::new()));
+        }
+        match written {
+            Ok(()) if left => self.wake.notify_one(),
+            Ok(()) => {}
+            Err(source) => self.end(ConnectionError::Broken { address: self.address.to_string(), source: source.into() }),
+        }
+    }
+
+    /// Ends the connection: what waits is completed with `error`, later requests too.
+    fn end(&self, error: ConnectionError) {
+        let mut state = self.lock();
+        if state.ended.is_some() {
+            return;
+        }
+        state.ended = Some(error.clone());
+        let waiting = std::mem::take(&mut state.waiting);
+        let unsent = state.outgoing.take_all();
+        drop(state);
+        self.turns.close();
+        self.wake.notify_one();
+        for completion in waiting.into_iter().map(|waiting| waiting.completion).chain(unsent) {
+            completion(Err(error.clone()));
+        }
+    }
+
+    /// Ends the connection from this side.
+    pub(crate) fn close(&self) {
+        self.end(ConnectionError::Closed { address: self.address.to_string() });
+    }
+
+    /// Why the connection ended, or that it is closed.
+    fn closed(&self) -> ConnectionError {
+        let ended = self.lock().ended.clone();
+        ended.unwrap_or_else(|| ConnectionError::Closed { address: self.address.to_string() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A completion never runs under the lock, so a poisoned state is still whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Connection").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// The newest version of an API that this client speaks.
+pub(crate) fn newest<R: Request>() -> i16 {
+    *<R as Message>::VERSIONS.end()
+}

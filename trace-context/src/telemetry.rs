@@ -1,0 +1,131 @@
+//! Telemetry of a program: log lines on standard error, spans by OTLP, as the environment asks.
+//!
+//! ```text
+//! tracing span ── tracing-opentelemetry ──┐
+//!                                         ├─ SDK tracer ─ span queue ─ export thread ─ OTLP gRPC ─ collector
+//! hot path ─ telemetry::tracer() ─────────┘
+//! tracing event ─ log line ─ standard error
+//! ```
+//!
+//! Spans off the hot paths are `tracing` spans. A hot path takes [`tracer`] and starts OpenTelemetry spans itself, with
+//! the times it knows (`span_builder(…).with_start_time(…)`, `end_with_timestamp(…)`).
+//!
+//! Without a collector (see [`TelemetrySettings::from_lookup`]) nothing is recorded: no thread, no connection, no queue;
+//! [`tracer`] answers `None` and messages keep the trace context they came with.
+//!
+//! Invariant: telemetry never holds up the program. Queue, requests and shutdown are bounded; what does not fit or
+//! cannot be delivered is dropped and counted.
+
+mod export_thread;
+mod layers;
+mod log_line;
+mod pipeline;
+mod settings;
+mod span_queue;
+
+use std::sync::OnceLock;
+
+use opentelemetry_sdk::trace::SdkTracer;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+pub use pipeline::{SHUTDOWN_LIMIT, SpanPipeline};
+pub use settings::{
+    DEFAULT_ENDPOINT, ExportSettings, LogFormat, SamplerSetting, SettingsError, TelemetrySettings, TlsSettings,
+};
+pub use span_queue::SpanCounts;
+
+/// The process's tracer, once [`init`] has started an export.
+static TRACER: OnceLock<SdkTracer> = OnceLock::new();
+
+/// Why telemetry could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    /// The environment asks for something impossible.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The OTLP exporter refused its settings.
+    #[error("cannot set up the OTLP exporter for {endpoint}")]
+    Exporter {
+        /// Where spans were to go.
+        endpoint: String,
+        /// What the exporter said.
+        source: opentelemetry_otlp::ExporterBuildError,
+    },
+    /// A certificate or key of `OTEL_EXPORTER_OTLP_CERTIFICATE` and its like cannot be read.
+    #[error("cannot read {path} for TLS to the collector")]
+    Certificate {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The system gave no thread or no event loop for the export.
+    #[error("cannot start the span export thread")]
+    Thread(#[source] std::io::Error),
+    /// The process has a `tracing` subscriber already.
+    #[error("telemetry is set up once in a process, before anything else logs")]
+    AlreadyInitialised,
+}
+
+/// Keeps telemetry running; ends it, within [`SHUTDOWN_LIMIT`], when dropped.
+#[derive(Debug)]
+#[must_use = "telemetry ends when its guard is dropped"]
+pub struct TelemetryGuard {
+    pipeline: Option<SpanPipeline>,
+}
+
+impl TelemetryGuard {
+    /// Spans delivered and dropped so far; zeros where nothing is exported.
+    pub fn span_counts(&self) -> SpanCounts {
+        self.pipeline.as_ref().map(SpanPipeline::counts).unwrap_or_default()
+    }
+
+    /// Where spans go, or `None` where nothing is exported.
+    pub fn endpoint(&self) -> Option<&str> {
+        self.pipeline.as_ref().map(SpanPipeline::endpoint)
+    }
+
+    /// Sends what waits, for at most [`SHUTDOWN_LIMIT`], and ends the export. Spans ended later are dropped. Blocks the
+    /// calling thread; the export does not run on it, so it is safe in an asynchronous task too.
+    pub fn shutdown(self) -> SpanCounts {
+        match &self.pipeline {
+            Some(pipeline) => pipeline.shutdown(),
+            None => SpanCounts::default(),
+        }
+    }
+}
+
+/// Sets up logs and spans for the whole process from its environment. Call it once, first, and keep the guard.
+///
+/// # Errors
+/// [`TelemetryError::Settings`] names every variable that cannot be used, with what to do.
+pub fn init(service_name: &str, service_version: &str) -> Result<TelemetryGuard, TelemetryError> {
+    init_with(&TelemetrySettings::from_environment(service_name, service_version)?)
+}
+
+/// [`init`] with settings read elsewhere.
+pub fn init_with(settings: &TelemetrySettings) -> Result<TelemetryGuard, TelemetryError> {
+    let pipeline = SpanPipeline::start(settings)?;
+    let (logs, filter_warning) = layers::logs(settings);
+    tracing_subscriber::registry()
+        .with(pipeline.as_ref().map(SpanPipeline::layer))
+        .with(logs)
+        .try_init()
+        .map_err(|_| TelemetryError::AlreadyInitialised)?;
+    for warning in settings.warnings.iter().chain(&filter_warning) {
+        tracing::warn!("{warning}");
+    }
+    if let Some(pipeline) = &pipeline {
+        TRACER.get_or_init(|| pipeline.tracer().clone());
+        tracing::debug!(endpoint = pipeline.endpoint(), "spans are exported by OTLP");
+    }
+    Ok(TelemetryGuard { pipeline })
+}
+
+/// The process's tracer for hot paths, or `None` where nothing is exported. One atomic load.
+///
+/// After shutdown its spans have no valid ids: pass on what `TraceContext::continued_by` makes of them.
+pub fn tracer() -> Option<&'static SdkTracer> {
+    TRACER.get()
+}

@@ -1,0 +1,7 @@
+//! Telemetry against a collector in the test process.
+
+#![allow(clippy::unwrap_used)]
+
+mod collector;
+mod export;
+mod process;

@@ -1,0 +1,257 @@
+//! Bytes from outside: whatever they are, decoding them answers, never panics, and takes memory in proportion to
+//! the bytes there are, not to the lengths they claim.
+
+mod every_message;
+
+use std::fmt::Debug;
+use std::ops::RangeInclusive;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use every_message::{encode, every_message, random};
+use pillion_wire::messages::{ApiVersionsRequest, CreateTopicsRequest, MetadataRequest};
+use pillion_wire::{DecodeError, Message, Reader, messages};
+
+/// Damaged frames tried for each message.
+const MUTATIONS: usize = 10_000;
+/// Samples of each version that are cut and have lengths written into them.
+const SAMPLES: u64 = 2;
+
+/// Memory that decoding a frame may take at once. An element has at least a byte in the frame and a few hundred
+/// in memory; from about a megabyte on, the whole is held to eight bytes a byte, and strings take their own.
+fn memory_allowed(frame: &Bytes) -> u64 {
+    let length = frame.len() as u64;
+    (length * 512).min((1 << 20) + length * 9)
+}
+
+/// A message type, as far as these tests need it.
+struct Subject {
+    name: &'static str,
+    versions: RangeInclusive<i16>,
+    flexible_from: i16,
+    sample: fn(u64, i16) -> Bytes,
+    decode: fn(&Bytes, i16) -> Result<(), DecodeError>,
+}
+
+impl Subject {
+    fn of<M: Message + Debug + PartialEq>() -> Self {
+        Self {
+            name: M::NAME,
+            versions: M::VERSIONS,
+            flexible_from: M::FLEXIBLE_FROM,
+            sample: |seed, version| encode(&M::sample(&mut random(seed), version), version),
+            decode: |frame, version| {
+                let mut reader = Reader::new(frame);
+                let mut read = Ok(M::default());
+                let memory = allocation_counter::measure(|| read = M::read(&mut reader, version));
+                assert!(
+                    memory.bytes_max <= memory_allowed(frame),
+                    "{} version {version}: {} bytes taken for {}: {frame:?}",
+                    M::NAME,
+                    memory.bytes_max,
+                    frame.len()
+                );
+                // What decodes is a value of the version, which therefore encodes and comes back.
+                let message = read?;
+                let again = encode(&message, version);
+                assert_eq!(M::read(&mut Reader::new(&again), version).as_ref(), Ok(&message), "{version} {frame:?}");
+                Ok(())
+            },
+        }
+    }
+
+    fn all() -> Vec<Self> {
+        macro_rules! subjects {
+            ($($shared:ident,)* @ours $($ours:ident,)*) => {
+                vec![$(Self::of::<messages::$shared>(),)* $(Self::of::<messages::$ours>(),)*]
+            };
+        }
+        every_message!(subjects)
+    }
+
+    /// Some encoded values of each version.
+    fn samples(&self) -> impl Iterator<Item = (i16, Bytes)> {
+        self.versions
+            .clone()
+            .flat_map(move |version| (0..SAMPLES).map(move |seed| (version, (self.sample)(seed, version))))
+    }
+}
+
+#[test]
+fn a_message_cut_anywhere_is_refused() {
+    for subject in Subject::all() {
+        for (version, whole) in subject.samples() {
+            for length in 0..whole.len() {
+                let read = (subject.decode)(&whole.slice(..length), version);
+                assert!(read.is_err(), "{} version {version}: cut to {length} of {whole:?}", subject.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn claimed_lengths_never_choose_the_size_of_an_allocation() {
+    let tails = [Bytes::new(), Bytes::from(vec![0; 1 << 14]), Bytes::from(vec![1; 1 << 14])];
+    for subject in Subject::all() {
+        for (version, whole) in subject.samples() {
+            for position in 0..whole.len() {
+                for tail in &tails {
+                    for length in lengths(version >= subject.flexible_from, tail.len()) {
+                        let mut frame = BytesMut::from(&whole[..position]);
+                        frame.put(length);
+                        frame.put(tail.clone());
+                        // Refused or not, as chance has it; what matters is the memory it takes.
+                        let _ = (subject.decode)(&frame.freeze(), version);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Encoded lengths: the largest there are, ones below null, and the number of bytes that follow.
+fn lengths(flexible: bool, following: usize) -> Vec<Bytes> {
+    if flexible {
+        let mut number = following as u32 + 1;
+        let mut varint = BytesMut::new();
+        while number >= 0x80 {
+            varint.put_u8((number as u8) | 0x80);
+            number >>= 7;
+        }
+        varint.put_u8(number as u8);
+        vec![Bytes::from_static(&[0xff, 0xff, 0xff, 0xff, 0x0f]), Bytes::from_static(&[0xff; 5]), varint.freeze()]
+    } else {
+        [i32::MAX, i32::MIN, -2, i32::from(i16::MAX) << 16, following as i32]
+            .into_iter()
+            .map(|length| Bytes::copy_from_slice(&length.to_be_bytes()))
+            .collect()
+    }
+}
+
+#[test]
+fn damaged_messages_are_refused_or_decode_to_something_that_encodes() {
+    for (index, subject) in Subject::all().into_iter().enumerate() {
+        let samples: Vec<(i16, Bytes)> = subject.samples().collect();
+        let mut random = random(index as u64);
+        let mut refused = 0;
+        for _ in 0..MUTATIONS {
+            let (version, whole) = &samples[random() as usize % samples.len()];
+            let mut frame = whole.to_vec();
+            for _ in 0..=random() % 4 {
+                if frame.is_empty() {
+                    break;
+                }
+                let position = random() as usize % frame.len();
+                match random() % 4 {
+                    0 => frame[position] = random() as u8,
+                    1 => frame[position] ^= 1 << (random() % 8),
+                    2 => drop(frame.remove(position)),
+                    _ => frame.insert(position, random() as u8),
+                }
+            }
+            refused += usize::from((subject.decode)(&Bytes::from(frame), *version).is_err());
+        }
+        // A byte more or less is noticed in every message but one of no bytes at all.
+        assert!(refused > 0, "{}: no damage was noticed", subject.name);
+    }
+}
+
+#[test]
+fn an_array_longer_than_the_bytes_left_is_refused() {
+    let read = |frame: &'static [u8], version| MetadataRequest::read(&mut Reader::new(&Bytes::from(frame)), version);
+    let too_long = |count, left| Err(DecodeError::ArrayTooLong { count, left });
+    assert_eq!(read(&[0x7f, 0xff, 0xff, 0xff], 1), too_long(i32::MAX as usize, 0));
+    assert_eq!(read(&[0, 0, 0, 4, 0, 0, 0], 1), too_long(4, 3));
+    assert_eq!(read(&[0xff, 0xff, 0xff, 0xff, 0x0f, 1, 0], 9), too_long(u32::MAX as usize - 1, 2));
+    assert_eq!(read(&[5, 1, 0, 1], 9), too_long(4, 3));
+}
+
+#[test]
+fn an_array_of_tiny_elements_is_held_to_a_multiple_of_the_frame() {
+    // Two bytes an element, an empty name and no tagged fields, against some forty in memory.
+    let frame = |count: u32| {
+        let count_bytes =
+            [(count as u8) | 0x80, ((count >> 7) as u8) | 0x80, ((count >> 14) as u8) | 0x80, (count >> 21) as u8];
+        let mut frame = BytesMut::from(&count_bytes[..]);
+        for _ in 1..count {
+            frame.put_slice(&[1, 0]);
+        }
+        frame.put_slice(&[0, 0, 0, 0]);
+        frame.freeze()
+    };
+    let read = |frame: &Bytes| MetadataRequest::read(&mut Reader::new(frame), 9);
+    let topics = read(&frame(10_001)).expect("a modest request is served").topics.expect("the list is there");
+    assert_eq!(topics.len(), 10_000);
+
+    let large = frame(2_000_001);
+    let memory = allocation_counter::measure(|| assert_eq!(read(&large), Err(DecodeError::TooLarge)));
+    assert_eq!(memory.bytes_max, 0, "refused before anything was reserved");
+}
+
+#[test]
+fn nested_arrays_share_one_budget() {
+    // Topics of 200 settings, each four bytes here and 48 in memory: every topic by itself is modest.
+    let frame = |topics: i32| {
+        let mut frame = BytesMut::new();
+        frame.put_i32(topics);
+        for _ in 0..topics {
+            frame.put_slice(&[0, 1, b't']);
+            frame.put_i32(1);
+            frame.put_i16(1);
+            frame.put_i32(0);
+            frame.put_i32(200);
+            frame.put_bytes(0, 200 * 4);
+        }
+        frame.put_slice(&[0, 0, 0, 0, 0]);
+        frame.freeze()
+    };
+    let read = |frame: &Bytes| {
+        let mut read = None;
+        let memory = allocation_counter::measure(|| {
+            read = Some(CreateTopicsRequest::read(&mut Reader::new(frame), 2).map(|request| request.topics.len()));
+        });
+        assert!(memory.bytes_max <= memory_allowed(frame), "{} bytes for {}", memory.bytes_max, frame.len());
+        read
+    };
+    assert_eq!(read(&frame(100)), Some(Ok(100)));
+    assert_eq!(read(&frame(1_000)), Some(Err(DecodeError::TooLarge)));
+}
+
+/// An ApiVersions request of version 3 with `tags` as its tagged fields.
+fn with_tagged_fields(count: &[u8], tags: &[u8]) -> Bytes {
+    let mut frame = BytesMut::from(&[2, b'c', 2, b'1'][..]);
+    frame.put_slice(count);
+    frame.put_slice(tags);
+    frame.freeze()
+}
+
+#[test]
+fn unknown_tagged_fields_are_skipped_without_memory() {
+    let mut tags = BytesMut::new();
+    for tag in 0_u32..100_000 {
+        tags.put_slice(&[(tag as u8) | 0x80, ((tag >> 7) as u8) | 0x80, (tag >> 14) as u8, 1, 0xff]);
+    }
+    let frame = with_tagged_fields(&[0xa0, 0x8d, 0x06], &tags);
+    let mut read = None;
+    let memory = allocation_counter::measure(|| {
+        let mut reader = Reader::new(&frame);
+        let request = ApiVersionsRequest::read(&mut reader, 3).expect("unknown tags are no error");
+        read = Some((request.client_software_name, reader.remaining()));
+    });
+    assert_eq!(read, Some(("c".to_owned(), 0)));
+    assert!(memory.bytes_total < 64, "{} bytes", memory.bytes_total);
+}
+
+#[test]
+fn tagged_fields_that_break_their_rules_are_refused() {
+    let read = |count: &[u8], tags: &[u8]| {
+        ApiVersionsRequest::read(&mut Reader::new(&with_tagged_fields(count, tags)), 3).map(|_| ())
+    };
+    assert_eq!(read(&[1], &[9, 2, 0, 0]), Ok(()));
+    assert_eq!(
+        read(&[0xff, 0xff, 0xff, 0xff, 0x0f], &[9, 0]),
+        Err(DecodeError::ArrayTooLong { count: u32::MAX as usize, left: 2 })
+    );
+    assert_eq!(read(&[2], &[9, 0, 9, 0]), Err(DecodeError::DuplicateTag(9)));
+    assert_eq!(read(&[1], &[9, 3, 0, 0]), Err(DecodeError::Truncated { needed: 3, left: 2 }));
+    assert_eq!(read(&[1], &[0xff, 0xff, 0xff, 0xff, 0xff, 0]), Err(DecodeError::VarintTooLong));
+}
