@@ -2,13 +2,26 @@
 //!
 //! It knows nothing of Postgres or of the connector, which speaks Kafka's protocol to it like any client.
 
-#![allow(dead_code)]
-
+mod broker;
+mod catalogue;
+mod clock;
 mod config;
+mod data_directory;
+mod descriptors;
 mod disk;
+mod dispatch;
+mod error_codes;
+mod handlers;
 mod log;
+mod network;
 mod partition;
+mod start;
 mod sync;
+mod topic_config;
 
+pub use catalogue::CatalogueError;
 pub use config::{BrokerConfig, ConfigError, Durability, ListenerConfig};
-pub use disk::{Disk, DiskFile, RealDisk, SimulatedDisk};
+pub use data_directory::DataDirectoryError;
+pub use disk::{Disk, DiskFile, Entry, RealDisk, SimulatedDisk, Space};
+pub use log::LogError;
+pub use start::{Broker, RunningBroker, StartError, StopError};

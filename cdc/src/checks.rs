@@ -109,15 +109,20 @@ pub enum CheckFailure {
 /// [`ControlError`] when the database cannot be asked.
 pub async fn run(url: &PostgresUrl, source: &Source) -> Result<Vec<CheckFailure>, ControlError> {
     let control = Control::connect(url).await?;
-    all(control.client(), source).await
+    let mut failures = Vec::new();
+    server(control.client(), &mut failures).await?;
+    self::source(control.client(), source, &mut failures).await?;
+    Ok(failures)
 }
 
-pub(crate) async fn all(client: &Client, source: &Source) -> Result<Vec<CheckFailure>, ControlError> {
-    let mut failures = Vec::new();
-    server(client, &mut failures).await?;
-    publication(client, source, &mut failures).await?;
-    slot(client, &source.slot, &mut failures).await?;
-    Ok(failures)
+/// Checks what is to be replicated.
+pub(crate) async fn source(
+    client: &Client,
+    source: &Source,
+    failures: &mut Vec<CheckFailure>,
+) -> Result<(), ControlError> {
+    publication(client, source, failures).await?;
+    slot(client, &source.slot, failures).await
 }
 
 /// Who holds the slot, for a message; `None` when nobody does any more.
@@ -130,7 +135,8 @@ pub(crate) async fn slot_holder(url: &PostgresUrl, slot: &str) -> Result<Option<
     Ok(row.map(|row| row.try_get(0)).transpose()?)
 }
 
-async fn server(client: &Client, failures: &mut Vec<CheckFailure>) -> Result<(), ControlError> {
+/// Checks what holds for the whole server.
+pub(crate) async fn server(client: &Client, failures: &mut Vec<CheckFailure>) -> Result<(), ControlError> {
     let query = "select current_setting('wal_level'), current_user::text,
         exists (select from pg_roles r where r.rolname = current_user and (r.rolsuper or r.rolreplication))
         or exists (select from pg_roles r where r.rolname = 'rds_replication' and pg_has_role(current_user, r.oid, 'member'))";

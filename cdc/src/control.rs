@@ -57,7 +57,12 @@ pub enum ControlError {
 impl ControlError {
     /// Whether another try may help.
     pub(crate) fn is_retryable(&self) -> bool {
-        !matches!(self, ControlError::Refused { .. } | ControlError::Version { .. })
+        match self {
+            ControlError::Refused { .. } | ControlError::Version { .. } => false,
+            // A statement the server understood and refused; a connection that ended with it is another matter.
+            ControlError::Query(error) => error.as_db_error().is_none_or(|answer| is_passing(answer.code())),
+            ControlError::Unreachable { .. } | ControlError::Answer(_) => true,
+        }
     }
 }
 
@@ -106,6 +111,12 @@ impl Drop for Control {
     fn drop(&mut self) {
         self.task.abort();
     }
+}
+
+/// SQLSTATE classes that pass by themselves: connection exceptions, too few resources, serialization, shutting down or
+/// starting up, input and output (PostgreSQL documentation, appendix A).
+fn is_passing(state: &SqlState) -> bool {
+    ["08", "40", "53", "57P", "58"].iter().any(|class| state.code().starts_with(class))
 }
 
 /// Whether the server said no for good, by SQLSTATE class: 28 (authorization) and 3D (no such database).

@@ -5,17 +5,20 @@
 mod causes;
 pub mod checks;
 mod config;
+mod connector;
 mod control;
 mod lsn;
 pub mod outbox;
 pub mod pgoutput;
 mod postgres_url;
+pub mod publish;
 mod quoting;
 mod replication;
 pub mod router;
 mod status;
 
 pub use config::{ConfigError, ConnectorConfig, Delivery, OnError};
+pub use connector::{Connector, ConnectorError, RowPosition};
 pub use control::ControlError;
 pub use lsn::{Lsn, ParseLsnError};
 pub use postgres_url::{PostgresUrl, PostgresUrlError};

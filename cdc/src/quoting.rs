@@ -51,7 +51,8 @@ impl FromStr for TableName {
     /// Reads `schema.table` or `table`; letters keep their case, as if quoted.
     fn from_str(text: &str) -> Result<TableName, TableNameError> {
         let (schema, name) = text.trim().split_once('.').unwrap_or(("public", text.trim()));
-        let is_name = |part: &str| (1..=IDENTIFIER_LENGTH_MAX).contains(&part.len()) && !part.contains(['.', '"', '\0']);
+        let is_name =
+            |part: &str| (1..=IDENTIFIER_LENGTH_MAX).contains(&part.len()) && !part.contains(['.', '"', '\0']);
         match is_name(schema) && is_name(name) {
             true => Ok(TableName { schema: schema.to_owned(), name: name.to_owned() }),
             false => Err(TableNameError(text.chars().take(200).collect())),

@@ -11,6 +11,16 @@ pub(crate) const PROTOCOLS_MAX: usize = 64;
 /// chosen one of every member and must fit in one batch of `__consumer_offsets` (1 MiB by default).
 pub(crate) const MEMBER_METADATA_BYTES_MAX: usize = 1024 * 1024;
 
+/// Bytes of subscription metadata all members of a group may bring together.
+pub(crate) const GROUP_METADATA_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Bytes a leader may assign in all. Beyond it SyncGroup is answered with UNKNOWN_SERVER_ERROR, as Kafka does when
+/// a group's record is too large.
+pub(crate) const ASSIGNMENT_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Bytes of a name or id: with a member id's random part it must fit the 32,767 the record format can say.
+pub(crate) const TEXT_BYTES_MAX: usize = 16 * 1024;
+
 /// Member ids handed out with MEMBER_ID_REQUIRED and not yet used, in one group.
 pub(crate) const PENDING_MEMBERS_MAX: usize = 10_000;
 

@@ -20,6 +20,7 @@ pub(super) struct Members {
     offered: BTreeMap<Arc<str>, usize>,
     awaiting_join: usize,
     arrivals: u64,
+    metadata_bytes: usize,
 }
 
 impl Members {
@@ -34,6 +35,11 @@ impl Members {
     /// Members whose JoinGroup is parked.
     pub(super) fn awaiting_join(&self) -> usize {
         self.awaiting_join
+    }
+
+    /// What all members offer, in bytes of subscription metadata.
+    pub(super) fn metadata_bytes(&self) -> usize {
+        self.metadata_bytes
     }
 
     pub(super) fn get(&self, member_id: &str) -> Option<&Member> {
@@ -172,6 +178,7 @@ impl Members {
             self.static_ids.insert(Arc::clone(group_instance_id), Arc::clone(&member.id));
         }
         self.awaiting_join += usize::from(member.awaiting_join.is_some());
+        self.metadata_bytes += metadata_bytes(&member.protocols);
     }
 
     fn count_out(&mut self, member: &Member) {
@@ -187,7 +194,13 @@ impl Members {
             self.static_ids.remove(group_instance_id);
         }
         self.awaiting_join -= usize::from(member.awaiting_join.is_some());
+        self.metadata_bytes -= metadata_bytes(&member.protocols);
     }
+}
+
+/// Bytes of subscription metadata under all these strategies.
+pub(super) fn metadata_bytes(protocols: &[MemberProtocol]) -> usize {
+    protocols.iter().map(|protocol| protocol.metadata.len()).sum()
 }
 
 /// A client may name a strategy twice; it still has one voice.

@@ -16,7 +16,8 @@ use super::action::{Action, Answer, JoinAnswer, Persist, SyncAnswer, Then};
 use super::event::{Heartbeat, Join, Leave, Sync};
 use super::group::leave::leave_unknown_group;
 use super::group::{Group, Turn};
-use super::limits::{GROUPS_PER_SHARD_MAX, GroupLimits, MEMBER_METADATA_BYTES_MAX, PROTOCOLS_MAX};
+use super::limits::{GROUPS_PER_SHARD_MAX, GroupLimits, MEMBER_METADATA_BYTES_MAX, PROTOCOLS_MAX, TEXT_BYTES_MAX};
+use super::members::metadata_bytes;
 use super::moment::{Moment, MonotonicMs};
 use super::offsets::Offsets;
 
@@ -174,7 +175,7 @@ impl GroupShard {
     }
 
     fn check_join(&self, group_id: &str, join: &Join) -> Result<(), ErrorCode> {
-        if group_id.is_empty() {
+        if group_id.is_empty() || group_id.len() > TEXT_BYTES_MAX {
             return Err(ErrorCode::InvalidGroupId);
         }
         let is_session_timeout_allowed = u64::try_from(join.session_timeout_ms).is_ok_and(|timeout_ms| {
@@ -184,11 +185,14 @@ impl GroupShard {
         if !is_session_timeout_allowed {
             return Err(ErrorCode::InvalidSessionTimeout);
         }
-        let metadata_bytes: usize = join.protocols.iter().map(|protocol| protocol.metadata.len()).sum();
-        if join.protocols.len() > PROTOCOLS_MAX || metadata_bytes > MEMBER_METADATA_BYTES_MAX {
-            return Err(ErrorCode::InvalidRequest);
-        }
-        Ok(())
+        let instance_id = join.group_instance_id.as_deref().unwrap_or_default();
+        let are_texts_short = [&*join.member_id, &*join.client_id, &*join.client_host, &*join.protocol_type, instance_id]
+            .into_iter()
+            .chain(join.protocols.iter().map(|protocol| &*protocol.name))
+            .all(|text| text.len() <= TEXT_BYTES_MAX);
+        let is_small = join.protocols.len() <= PROTOCOLS_MAX
+            && metadata_bytes(&join.protocols) <= MEMBER_METADATA_BYTES_MAX;
+        if are_texts_short && is_small { Ok(()) } else { Err(ErrorCode::InvalidRequest) }
     }
 
     fn add_group(&mut self, group: Group, group_id: &Arc<str>) {

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub(crate) use append::Appended;
-pub(crate) use error::LogError;
+pub use error::LogError;
 pub(crate) use producers::{ProducerStates, SequenceError, Verdict};
 pub(crate) use read::{LogSlice, ReadFrom};
 pub(crate) use timestamps::TimestampedOffset;

@@ -18,6 +18,9 @@ pub(crate) enum AppendError {
     /// A sync failed before; what the page cache holds is no evidence of what the disk does.
     #[error("the partition is offline after a failed sync; look at the disk, then restart the broker")]
     Offline,
+    /// The topic was deleted.
+    #[error("the topic was deleted")]
+    Deleted,
     /// The disk is nearly full.
     #[error("the disk has too little free space; make room, or lower log.min.free.bytes")]
     OutOfSpace,

@@ -65,7 +65,8 @@ struct State {
     high_watermark: LogPosition,
     unsynced_bytes: u64,
     sync_queued: bool,
-    offline: bool,
+    /// Why nothing more is written here.
+    closed: Option<AppendError>,
     waiters: Waiters,
 }
 
@@ -88,7 +89,7 @@ impl Partition {
             high_watermark,
             unsynced_bytes: 0,
             sync_queued: false,
-            offline: false,
+            closed: None,
             waiters: Waiters::default(),
         };
         let (slow_until, started) = (AtomicI64::new(0), Instant::now());
@@ -121,8 +122,8 @@ impl Partition {
             return Err(AppendError::OutOfSpace);
         }
         let mut state = self.state.lock();
-        if state.offline {
-            return Err(AppendError::Offline);
+        if let Some(reason) = &state.closed {
+            return Err(reason.clone());
         }
         if let Verdict::Duplicate { base_offset, last_offset } = state.log.producers().check(&header)? {
             return Ok(Appended { base_offset, next_offset: last_offset + 1 });
@@ -160,9 +161,9 @@ impl Partition {
         if state.high_watermark.offset >= offset {
             drop(state);
             completion(Ok(()));
-        } else if state.offline {
+        } else if let Some(reason) = state.closed.clone() {
             drop(state);
-            completion(Err(AppendError::Offline));
+            completion(Err(reason));
         } else {
             state.waiters.await_offset(offset, completion);
         }
@@ -226,9 +227,9 @@ impl Partition {
         state.log.with_max_timestamp(state.high_watermark.offset)
     }
 
-    /// Takes the partition out of service: waiting answers fail, watchers are told.
-    pub(crate) fn take_offline(&self) {
-        let ready = self.state.lock().go_offline();
+    /// Ends the partition, whose topic is being deleted: waiting answers fail, watchers are told.
+    pub(crate) fn delete(&self) {
+        let ready = self.state.lock().end(AppendError::Deleted);
         ready.run();
     }
 
@@ -238,7 +239,7 @@ impl Partition {
     /// [`LogError::Io`].
     pub(crate) fn close(&self) -> Result<(), LogError> {
         let mut state = self.state.lock();
-        if state.offline {
+        if state.closed.is_some() {
             return Ok(());
         }
         state.log.close()?;
@@ -264,8 +265,8 @@ impl State {
         self.waiters.up_to(to.offset)
     }
 
-    fn go_offline(&mut self) -> Ready {
-        self.offline = true;
-        self.waiters.all_failed()
+    fn end(&mut self, reason: AppendError) -> Ready {
+        self.closed = Some(reason.clone());
+        self.waiters.all_failed(reason)
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::Partition;
+use super::waiters::Ready;
+use super::{AppendError, Partition};
 use crate::config::Durability;
 use crate::log::DirtyFile;
 use crate::sync::SyncJob;
@@ -24,15 +25,17 @@ impl SyncJob for Partition {
                 state.log.synced(&files);
                 state.advance(end)
             }
+            // Its files may be gone already.
+            Err(_) if state.closed.is_some() => Ready::default(),
             Err(error) => {
                 tracing::error!(
                     topic = %self.topic, partition = self.index, %error,
                     "a sync failed: the partition is offline until the broker is restarted; look at the disk"
                 );
-                state.go_offline()
+                state.end(AppendError::Offline)
             }
         };
-        let again = !state.offline
+        let again = state.closed.is_none()
             && match self.shared.durability {
                 Durability::Sync => state.log.end() != end,
                 Durability::Async => state.unsynced_bytes >= super::ASYNC_SYNC_BYTES,

@@ -41,13 +41,13 @@ impl Waiters {
         let reached = self.completions.partition_point(|(waiting, _)| *waiting <= offset);
         let completions = self.completions.drain(..reached).map(|(_, completion)| completion).collect();
         self.watchers.retain(|watcher| !watcher.is_done());
-        Ready { completions, watchers: self.watchers.clone(), failed: false }
+        Ready { completions, watchers: self.watchers.clone(), failed: None }
     }
 
     /// Everyone, for the offsets they wait for will not come.
-    pub(super) fn all_failed(&mut self) -> Ready {
+    pub(super) fn all_failed(&mut self, reason: AppendError) -> Ready {
         let completions = self.completions.drain(..).map(|(_, completion)| completion).collect();
-        Ready { completions, watchers: std::mem::take(&mut self.watchers), failed: true }
+        Ready { completions, watchers: std::mem::take(&mut self.watchers), failed: Some(reason) }
     }
 }
 
@@ -57,13 +57,13 @@ impl Waiters {
 pub(super) struct Ready {
     completions: Vec<Completion>,
     watchers: Vec<Arc<dyn HighWatermarkWatcher>>,
-    failed: bool,
+    failed: Option<AppendError>,
 }
 
 impl Ready {
     pub(super) fn run(self) {
         for completion in self.completions {
-            completion(if self.failed { Err(AppendError::Offline) } else { Ok(()) });
+            completion(self.failed.clone().map_or(Ok(()), Err));
         }
         for watcher in self.watchers {
             watcher.moved();

@@ -12,7 +12,9 @@ fn text_is_the_one_postgres_prints() {
 
 #[test]
 fn anything_else_is_refused_with_the_text_in_the_message() {
-    for text in ["", "/", "1", "1/", "/1", "1/2/3", "+1/2", "1/-2", "0x1/2", "123456789/0", "0/123456789", "1 /2", "g/1"] {
+    for text in
+        ["", "/", "1", "1/", "/1", "1/2/3", "+1/2", "1/-2", "0x1/2", "123456789/0", "0/123456789", "1 /2", "g/1"]
+    {
         let error = text.parse::<Lsn>().expect_err(text);
         assert!(error.to_string().contains(&format!("`{text}`")), "{error}");
     }

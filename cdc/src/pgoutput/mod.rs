@@ -6,7 +6,6 @@
 
 mod decode;
 mod message;
-mod relations;
 
 #[cfg(test)]
 mod tests;
@@ -14,4 +13,3 @@ mod tests;
 pub(crate) use decode::unix_micros;
 pub use decode::{DecodeError, decode};
 pub use message::{Cell, Column, Message, Operation, Relation};
-pub use relations::{Relations, TooManyRelations};

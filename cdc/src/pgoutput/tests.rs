@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use proptest::prelude::*;
 
-use super::{Cell, Column, DecodeError, Message, Operation, Relation, Relations, decode};
+use super::{Cell, Column, DecodeError, Message, Operation, Relation, decode};
 use crate::lsn::Lsn;
 
 const BEGIN: &str = "420000000001530d600003047503504806000002d9";
@@ -144,17 +144,6 @@ fn a_length_beyond_the_message_is_refused_without_allocating_it() {
     assert_eq!(decode(two_billion_tables), Err(DecodeError::Truncated { tag: 'T', field: "relation" }));
     let negative = bytes("49000040004e000174ffffffff");
     assert_eq!(decode(negative), Err(DecodeError::Impossible { tag: 'I', field: "value", value: -1 }));
-}
-
-#[test]
-fn a_relation_described_again_replaces_the_first() {
-    let Ok(Message::Relation(mut relation)) = decode(bytes(RELATION)) else { panic!("a relation") };
-    let mut relations = Relations::default();
-    relations.insert(relation.clone()).unwrap();
-    relation.columns.truncate(2);
-    relations.insert(relation).unwrap();
-    assert_eq!(relations.get(0x4000).map(|found| found.columns.len()), Some(2));
-    assert!(relations.get(1).is_none());
 }
 
 proptest! {

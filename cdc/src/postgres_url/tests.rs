@@ -27,7 +27,11 @@ fn the_password_is_never_printed() {
 
 #[test]
 fn errors_do_not_repeat_the_password() {
-    for text in ["postgresql://me:s3cr3t@db:port/shop", "host=db user=me password=s3cr3t nonsense=1", "postgresql://me:s3cr3t@a,b/shop"] {
+    for text in [
+        "postgresql://me:s3cr3t@db:port/shop",
+        "host=db user=me password=s3cr3t nonsense=1",
+        "postgresql://me:s3cr3t@a,b/shop",
+    ] {
         let error = parse(text).unwrap_err();
         let mut printed = format!("{error} {error:?}");
         let mut source = error.source();

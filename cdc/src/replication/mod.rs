@@ -6,6 +6,8 @@
 
 pub(crate) mod pgwire;
 #[cfg(test)]
+pub(crate) mod scripted;
+#[cfg(test)]
 mod tests;
 mod watchdog;
 
@@ -13,6 +15,7 @@ use std::future::Future;
 
 use thiserror::Error;
 
+use crate::checks::CheckFailure;
 use crate::lsn::Lsn;
 use crate::pgoutput::{DecodeError, Message};
 
@@ -115,6 +118,9 @@ pub(crate) enum ReplicationError {
         /// What to do, or nothing.
         hint: &'static str,
     },
+    /// The database is not set up.
+    #[error("the database is not ready")]
+    NotReady(Vec<CheckFailure>),
     /// One row's message is larger than allowed.
     #[error(
         "a row of {bytes} bytes is larger than max.row.bytes ({limit}); raise it, or advance the slot past the row with pg_replication_slot_advance to lose it"

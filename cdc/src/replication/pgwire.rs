@@ -15,7 +15,11 @@ use tokio::time::Instant;
 
 use super::watchdog::Watchdog;
 use super::{ReplicationError, ReplicationEvent, ReplicationSession, ReplicationSource, Resume, ServerIdentity};
+use crate::causes;
+use crate::checks;
+use crate::control::{Control, ControlError};
 use crate::lsn::Lsn;
+use crate::outbox::{self, Source};
 use crate::pgoutput::{self, Message};
 use crate::postgres_url::PostgresUrl;
 use crate::quoting;
@@ -40,10 +44,10 @@ const SESSION_OPTIONS: &str =
 pub(crate) struct PostgresSource {
     /// The database.
     pub(crate) url: PostgresUrl,
-    /// The slot, a name that was checked.
-    pub(crate) slot: String,
-    /// The publication.
-    pub(crate) publication: String,
+    /// Its tables, publication and slot; names that were checked.
+    pub(crate) source: Source,
+    /// Makes them if they are missing.
+    pub(crate) auto_init: bool,
     /// Largest message taken.
     pub(crate) row_bytes_max: usize,
 }
@@ -60,25 +64,30 @@ impl PostgresSource {
     fn config(&self) -> ReplicationConfig {
         let url = &self.url;
         // Quoted, for unquoted names in the list are folded to lower case.
-        let publication = quoting::identifier(&self.publication);
-        ReplicationConfig::new(url.host(), url.user(), url.password(), url.database(), self.slot.as_str(), publication)
-            .with_port(url.port())
-            .with_status_interval(STATUS_INTERVAL)
-            .with_wakeup_interval(IDLE_STATUS_INTERVAL)
-            .with_buffer_size(EVENTS_MAX)
-            .with_options(SESSION_OPTIONS)
-            .with_max_message_size(self.row_bytes_max)
-            .with_application_name(format!("pillion {}", self.slot))
+        let publication = quoting::identifier(&self.source.publication);
+        ReplicationConfig::new(
+            url.host(),
+            url.user(),
+            url.password(),
+            url.database(),
+            self.source.slot.as_str(),
+            publication,
+        )
+        .with_port(url.port())
+        .with_status_interval(STATUS_INTERVAL)
+        .with_wakeup_interval(IDLE_STATUS_INTERVAL)
+        .with_buffer_size(EVENTS_MAX)
+        .with_options(SESSION_OPTIONS)
+        .with_max_message_size(self.row_bytes_max)
+        .with_application_name(format!("pillion {}", self.source.slot))
     }
 }
 
 impl ReplicationSource for PostgresSource {
     type Session = PostgresSession;
 
-    async fn open(
-        &mut self,
-        resume: Option<&Resume>,
-    ) -> Result<(ServerIdentity, PostgresSession), ReplicationError> {
+    async fn open(&mut self, resume: Option<&Resume>) -> Result<(ServerIdentity, PostgresSession), ReplicationError> {
+        self.prepare().await?;
         let hoped_for = resume.map_or(Lsn::ZERO, |resume| resume.confirmed);
         let opening = async {
             // The position is part of the configuration, so it is chosen before it is known who answers.
@@ -93,16 +102,40 @@ impl ReplicationSource for PostgresSource {
             Ok((identity, client))
         };
         let opened = tokio::time::timeout(OPEN_TIMEOUT, opening).await;
-        let (identity, client) = opened
-            .map_err(|elapsed| ReplicationError::Lost(elapsed.into()))?
-            .map_err(|error| explain(error, self.row_bytes_max))?;
-        let watchdog = Watchdog::start(&self.url).await.map_err(|error| ReplicationError::Lost(error.into()))?;
+        let (identity, client) = match opened.map_err(|elapsed| ReplicationError::Lost(elapsed.into()))? {
+            Ok(opened) => opened,
+            Err(error) => return Err(self.with_holder(explain(error, self.row_bytes_max)).await),
+        };
+        let watchdog = Watchdog::start(&self.url).await.map_err(of_control)?;
         let confirmed = AtomicU64::new(0);
         Ok((identity, PostgresSession { client, watchdog, confirmed, row_bytes_max: self.row_bytes_max }))
     }
 }
 
 impl PostgresSource {
+    /// Sets up if asked to, and checks: a failure has a better message here than START_REPLICATION's.
+    async fn prepare(&self) -> Result<(), ReplicationError> {
+        let control = Control::connect(&self.url).await.map_err(of_control)?;
+        let mut failures = Vec::new();
+        checks::server(control.client(), &mut failures).await.map_err(of_control)?;
+        if self.auto_init && failures.is_empty() {
+            outbox::apply_with(&control, &self.source, None).await.map_err(of_control)?;
+        }
+        checks::source(control.client(), &self.source, &mut failures).await.map_err(of_control)?;
+        if failures.is_empty() { Ok(()) } else { Err(ReplicationError::NotReady(failures)) }
+    }
+
+    /// Names who holds the slot, if that can be found out.
+    async fn with_holder(&self, error: ReplicationError) -> ReplicationError {
+        let ReplicationError::SlotBusy { reason } = error else { return error };
+        match checks::slot_holder(&self.url, &self.source.slot).await {
+            Ok(Some(holder)) => {
+                ReplicationError::SlotBusy { reason: format!("slot {} is held by {holder}", self.source.slot) }
+            }
+            _ => ReplicationError::SlotBusy { reason },
+        }
+    }
+
     /// An authenticated session that has not started streaming.
     async fn connect(&self, start: Lsn) -> Result<(ServerIdentity, ReplicationClient), PgWireError> {
         let config = self.config().with_start_lsn(pgwire_replication::Lsn::from_u64(start.as_u64()));
@@ -149,15 +182,19 @@ impl ReplicationSession for PostgresSession {
         let confirmed = self.confirmed.load(Ordering::Relaxed);
         let metrics = self.client.metrics();
         let deadline = Instant::now() + CLOSE_TIMEOUT;
-        while metrics.last_applied_lsn().as_u64() < confirmed
-            && self.client.is_running()
-            && Instant::now() < deadline
-        {
+        while metrics.last_applied_lsn().as_u64() < confirmed && self.client.is_running() && Instant::now() < deadline {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         self.watchdog.stop().await;
         let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.client.shutdown()).await;
     }
+}
+
+fn of_control(error: ControlError) -> ReplicationError {
+    if error.is_retryable() {
+        return ReplicationError::Lost(error.into());
+    }
+    ReplicationError::Refused { reason: causes::text(&error), hint: "" }
 }
 
 /// The crate's event as ours; it decodes transaction boundaries and emitted messages by itself.

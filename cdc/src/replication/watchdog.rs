@@ -74,7 +74,9 @@ async fn watch_server(
                 Err(error) => break drop(bark.send(Some(error.to_string()))),
             },
             Err(_) => {
-                break drop(bark.send(Some(format!("the server did not answer within {} s", ANSWER_TIMEOUT.as_secs()))));
+                break drop(
+                    bark.send(Some(format!("the server did not answer within {} s", ANSWER_TIMEOUT.as_secs()))),
+                );
             }
         }
         tokio::time::sleep(INTERVAL).await;

@@ -94,6 +94,11 @@ pub enum RouteError {
         /// The parser's reason.
         reason: String,
     },
+    /// An emitted message outside of a transaction.
+    #[error(
+        "the message was emitted outside of its transaction, which may have been rolled back; pass true as first argument of pg_logical_emit_message"
+    )]
+    NotTransactional,
     /// An emitted message without an additional field.
     #[error("the emitted message has no member `{name}`, which table.fields.additional.placement names")]
     MissingMember {

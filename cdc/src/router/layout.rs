@@ -1,11 +1,12 @@
 //! Where an outbox table has the columns the options name.
 
+use bytes::Bytes;
 use thiserror::Error;
 
 use super::fields::ValueKind;
 use super::options::RouterOptions;
 use super::placement::{Placement, Target};
-use crate::pgoutput::Relation;
+use crate::pgoutput::{Cell, Relation};
 
 /// One table's columns by what they mean to the router; valid until the table is described anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +62,10 @@ impl TableLayout {
         let need = |column: &str, option: &'static str| {
             find(column).ok_or_else(|| LayoutError { table: table.clone(), column: column.to_owned(), option })
         };
+        let id = need(&options.event_id, "table.field.event.id")?;
+        let key = need(&options.event_key, "table.field.event.key")?;
+        let payload = need(&options.event_payload, "table.field.event.payload")?;
+        let route_by = need(&options.route_by, "route.by.field")?;
         if let Some(column) = &options.schema_version {
             need(column, "table.field.event.schema.version")?;
         }
@@ -78,10 +83,10 @@ impl TableLayout {
         }
         Ok(TableLayout {
             column_count: relation.columns.len(),
-            id: need(&options.event_id, "table.field.event.id")?,
-            key: need(&options.event_key, "table.field.event.key")?,
-            payload: need(&options.event_payload, "table.field.event.payload")?,
-            route_by: need(&options.route_by, "route.by.field")?,
+            id,
+            key,
+            payload,
+            route_by,
             timestamp: match &options.event_timestamp {
                 Some(column) => Some(need(column, "table.field.event.timestamp")?),
                 None => None,
@@ -90,6 +95,14 @@ impl TableLayout {
             additional,
             table,
         })
+    }
+
+    /// The text of a row's id, for messages about a row that could not be routed.
+    pub fn id_of(&self, row: &[Cell]) -> Option<Bytes> {
+        match row.get(self.id.index) {
+            Some(Cell::Text(id)) => Some(id.clone()),
+            _ => None,
+        }
     }
 
     /// The table's schema-qualified name.

@@ -54,7 +54,8 @@ impl Table {
     }
 
     fn relation(&self) -> Relation {
-        let columns = self.columns.iter().map(|(name, type_id, _)| Column { name: (*name).to_owned(), type_id: *type_id });
+        let columns =
+            self.columns.iter().map(|(name, type_id, _)| Column { name: (*name).to_owned(), type_id: *type_id });
         Relation { id: 1, schema: "public".to_owned(), name: "outbox".to_owned(), columns: columns.collect() }
     }
 
@@ -126,20 +127,13 @@ fn a_table_without_a_tracing_column_has_no_trace() {
 
 #[test]
 fn additional_fields_go_where_they_are_placed_in_their_order() {
-    let placed = |placement, table: Table| {
-        table.route(&[("table.fields.additional.placement", placement)]).expect(placement)
-    };
+    let placed =
+        |placement, table: Table| table.route(&[("table.fields.additional.placement", placement)]).expect(placement);
     let headers = |placement, table| placed(placement, table).headers;
     assert_eq!(headers("", Table::new()), [header("id", ID)], "an empty placement is Debezium's default");
-    assert_eq!(
-        headers("type:header:eventType", Table::new()),
-        [header("id", ID), header("eventType", "OrderCreated")]
-    );
+    assert_eq!(headers("type:header:eventType", Table::new()), [header("id", ID), header("eventType", "OrderCreated")]);
     let tenant = Table::new().with("tenant", TEXT, None);
-    assert_eq!(
-        headers("tenant:header", tenant),
-        [header("id", ID), Header { key: "tenant".to_owned(), value: None }]
-    );
+    assert_eq!(headers("tenant:header", tenant), [header("id", ID), Header { key: "tenant".to_owned(), value: None }]);
     let at = || {
         Table::new()
             .with("zoned", TIMESTAMPTZ, Some("2026-01-02 03:04:05.678901+00"))
@@ -180,7 +174,8 @@ fn topics_are_named_by_field_regex_and_replacement() {
 #[test]
 fn empty_payloads_are_tombstones_only_where_debezium_makes_them() {
     let tombstone: &[(&str, &str)] = &[("route.tombstone.on.empty.payload", "true")];
-    let value = |type_id, payload, options| Table::new().with("payload", type_id, payload).route(options).unwrap().value;
+    let value =
+        |type_id, payload, options| Table::new().with("payload", type_id, payload).route(options).unwrap().value;
     assert_eq!(value(JSONB, None, &[]), None);
     assert_eq!(value(JSONB, None, tombstone), None);
     assert_eq!(value(TEXT, Some(""), tombstone), None);
@@ -206,7 +201,10 @@ fn other_column_types_are_passed_on_as_they_are() {
 #[test]
 fn timestamp_column_replaces_the_commit_time() {
     let at = |type_id, value| {
-        Table::new().with("at", type_id, value).route(&[("table.field.event.timestamp", "at")]).map(|event| event.timestamp_ms)
+        Table::new()
+            .with("at", type_id, value)
+            .route(&[("table.field.event.timestamp", "at")])
+            .map(|event| event.timestamp_ms)
     };
     assert_eq!(at(TIMESTAMP, Some("2026-01-02 03:04:05.678901")), Ok(1_767_323_045_678));
     assert_eq!(at(TIMESTAMPTZ, Some("2026-01-02 03:04:05.678901+00")), Ok(1_767_323_045_678));
@@ -271,7 +269,10 @@ fn emitted_json_routes_like_a_row() {
     );
     let event = router(&[]).route_emitted(&content, 5).unwrap();
     assert_eq!(event.topic, "outbox.event.order");
-    assert_eq!((event.key.as_ref(), event.value.as_ref()), (bytes("7").as_ref(), bytes(r#"{"z": 1.50,  "a":[]}"#).as_ref()));
+    assert_eq!(
+        (event.key.as_ref(), event.value.as_ref()),
+        (bytes("7").as_ref(), bytes(r#"{"z": 1.50,  "a":[]}"#).as_ref())
+    );
     assert_eq!(event.headers, [header("id", "1"), header("type", "Paid")]);
     assert_eq!(event.timestamp_ms, 5);
 }

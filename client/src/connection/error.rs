@@ -115,6 +115,12 @@ pub enum ConnectionError {
         /// `host:port`.
         address: String,
     },
+    /// A broker's answer that leaves out part of what was asked.
+    #[error("{what} was answered in part only")]
+    NotAnswered {
+        /// The API.
+        what: &'static str,
+    },
     /// The broker's address is not known (any more).
     #[error("broker {node} is not among the cluster's brokers")]
     UnknownBroker {

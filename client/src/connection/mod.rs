@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use pillion_wire::{Message, Request, frame};
+use pillion_wire::{Request, frame};
 use tokio::sync::{Notify, Semaphore, oneshot};
 
 pub use error::ConnectionError;
@@ -232,9 +232,4 @@ impl std::fmt::Debug for Connection {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Connection").field("address", &self.address).finish_non_exhaustive()
     }
-}
-
-/// The newest version of an API that this client speaks.
-pub(crate) fn newest<R: Request>() -> i16 {
-    *<R as Message>::VERSIONS.end()
 }

@@ -50,7 +50,7 @@ pub enum ProduceError {
         code: ErrorCode,
     },
     /// Not delivered in time.
-    #[error("not delivered within {waited:?}{}", last(.last))]
+    #[error("not delivered within {waited:?}{}", last_attempt(.last))]
     DeliveryTimeout {
         /// The delivery timeout.
         waited: Duration,
@@ -105,6 +105,6 @@ impl ProduceError {
     }
 }
 
-fn last(last: &Option<String>) -> String {
+fn last_attempt(last: &Option<String>) -> String {
     last.as_ref().map_or_else(String::new, |text| format!("; the last attempt: {text}"))
 }

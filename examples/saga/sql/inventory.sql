@@ -1,4 +1,5 @@
--- What the inventory service owns: the stock, one reservation per order, and the two tables that tie them to the topics.
+-- What the inventory service owns: the stock, one reservation per order, and the two tables that tie them to the
+-- topics.
 CREATE SCHEMA IF NOT EXISTS inventory;
 
 CREATE TABLE IF NOT EXISTS inventory.stock (

@@ -14,8 +14,8 @@ use tracing::{Span, info_span, warn};
 
 use crate::traced::Traced as _;
 
-/// How long an answer, or a free connection, is waited for. Above the server's own limit: a server that still works ends
-/// the statement and its locks itself, this one is for a server that has stopped or is out of reach.
+/// How long an answer, or a free connection, is waited for. Above the server's own limit: a server that still works
+/// ends the statement and its locks itself, this one is for a server that has stopped or is out of reach.
 pub const STATEMENT_LIMIT: Duration = Duration::from_secs(4);
 
 /// The server's limit, in Postgres' notation.

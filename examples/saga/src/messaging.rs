@@ -1,5 +1,5 @@
-//! Events reach a service as records of Kafka topics: each is acted upon in one database transaction, in order, and only
-//! then is its offset committed.
+//! Events reach a service as records of Kafka topics: each is acted upon in one database transaction, in order, and
+//! only then is its offset committed.
 //!
 //! Invariant: a record's offset is committed only after its effect is durable, or when it is none of this service's
 //! business. Delivery is at least once; the inbox makes the effect happen once.
@@ -53,7 +53,8 @@ pub async fn consume(
     while let Some(received) = stop.run_until_cancelled(consumer.recv()).await {
         let record = match received {
             Ok(record) => record,
-            // The client recovers by itself: a broker that is away, a topic that does not exist yet. It repeats itself too.
+            // The client recovers by itself from a broker that is away or a topic that does not exist yet, and
+            // reports it again and again.
             Err(error) => {
                 if !complaints.contains(&error.rdkafka_error_code()) {
                     warn!("kafka: {error}");

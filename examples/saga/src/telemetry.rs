@@ -1,7 +1,7 @@
 //! Logs on standard error and spans to an OpenTelemetry collector, both from the `tracing` crate.
 //!
-//! Spans leave over OTLP/gRPC when `OTEL_EXPORTER_OTLP_ENDPOINT` is set; the other OTEL_* variables are read by the SDK.
-//! Without an endpoint nothing is exported, but traces still have ids and still travel with the events.
+//! Spans leave over OTLP/gRPC when `OTEL_EXPORTER_OTLP_ENDPOINT` is set; the other OTEL_* variables are read by the
+//! SDK. Without an endpoint nothing is exported, but traces still have ids and still travel with the events.
 
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,13 +23,13 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use crate::log_format::LogFormat;
 
 /// The log filter unless RUST_LOG gives one. What librdkafka logs by itself reaches the consumer as an error, too.
-const LOG_DEFAULT: &str = "info,librdkafka=off";
+const LOG_DEFAULT: &str = "info,librdkafka=off,rdkafka::client=off";
 
 /// How long a stopping service waits for a collector that does not answer.
 const FLUSH_LIMIT: Duration = Duration::from_secs(1);
 
-/// Runs a whole service with logs and traces, and sends the last spans when it has ended. `name` is the service's unless
-/// OTEL_SERVICE_NAME says otherwise.
+/// Runs a whole service with logs and traces, and sends the last spans when it has ended. `name` is the service's
+/// unless OTEL_SERVICE_NAME says otherwise.
 ///
 /// # Errors
 /// The service's own, or when telemetry cannot be set up from the OTEL_* variables.

@@ -34,7 +34,8 @@ pub fn client(bootstrap_servers: &str) -> ClientConfig {
 /// Creates the topics that do not exist yet. Waits for a broker that cannot be reached.
 ///
 /// # Errors
-/// When the client refuses its configuration. A topic the broker refuses to create is logged: somebody else may create it.
+/// When the client refuses its configuration. A topic the broker refuses to create is logged: somebody else may
+/// create it.
 pub async fn create(bootstrap_servers: &str, topics: &[String]) -> Result<()> {
     let admin: AdminClient<DefaultClientContext> = client(bootstrap_servers).create()?;
     let options = AdminOptions::new().request_timeout(Some(REQUEST_LIMIT)).operation_timeout(Some(REQUEST_LIMIT));

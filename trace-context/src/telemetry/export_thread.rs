@@ -200,7 +200,7 @@ impl<'a> Export<'a> {
             }
             self.tell_overflow();
             if is_last_round {
-                return;
+                return self.tell_losses();
             }
         }
     }
@@ -242,6 +242,13 @@ impl<'a> Export<'a> {
             self.is_out = false;
             let dropped = self.queue.counts().dropped;
             tracing::info!(endpoint = self.settings.endpoint.as_str(), dropped, "the collector takes spans again");
+        }
+    }
+
+    fn tell_losses(&self) {
+        let dropped = self.queue.counts().dropped;
+        if dropped > 0 {
+            tracing::info!(dropped, "some spans have not reached the collector");
         }
     }
 

@@ -35,8 +35,13 @@ fn end_spans(pipeline: &SpanPipeline, count: usize) {
     }
 }
 
-async fn shut_down(pipeline: SpanPipeline) -> SpanCounts {
-    tokio::task::spawn_blocking(move || pipeline.shutdown()).await.unwrap()
+/// Flushes first: a shutdown's time may be too short for a busy machine.
+async fn flush_and_shut_down(pipeline: SpanPipeline) -> SpanCounts {
+    let ended = tokio::task::spawn_blocking(move || {
+        assert!(pipeline.flush());
+        pipeline.shutdown()
+    });
+    ended.await.unwrap()
 }
 
 #[tokio::test]
@@ -80,7 +85,7 @@ async fn backdated_relay_span_arrives_with_its_parent_times_and_resource() {
     assert_eq!(string_of(&span.attributes, conventions::MESSAGING_DESTINATION_NAME), Some("orders"));
     assert_eq!(span.span_id, sent.traceparent.parent_id.to_bytes());
     assert_eq!((sent.traceparent.trace_id, sent.traceparent.flags), (row.traceparent.trace_id, 3));
-    assert_eq!(shut_down(pipeline).await, SpanCounts { exported: 1, dropped: 0 });
+    assert_eq!(flush_and_shut_down(pipeline).await, SpanCounts { exported: 1, dropped: 0 });
 }
 
 #[tokio::test]
@@ -153,7 +158,7 @@ async fn spans_are_sent_again_once_the_collector_is_back() {
 
     let mut collector = Collector::start_at(endpoint.trim_start_matches("http://").parse().unwrap()).await;
     end_spans(&pipeline, 1);
-    assert_eq!(shut_down(pipeline).await, SpanCounts { exported: 1, dropped: 1 });
+    assert_eq!(flush_and_shut_down(pipeline).await, SpanCounts { exported: 1, dropped: 1 });
     assert_eq!(collector.received(1).await.len(), 1);
 }
 
@@ -181,7 +186,7 @@ async fn tracing_spans_arrive_but_not_those_of_the_exporters_own_crates() {
         query.status.as_ref().unwrap().code,
         opentelemetry_proto::tonic::trace::v1::status::StatusCode::Error as i32
     );
-    shut_down(pipeline).await;
+    flush_and_shut_down(pipeline).await;
 }
 
 #[tokio::test]
@@ -223,11 +228,11 @@ async fn tls_collector_takes_spans_of_those_who_know_it_and_whom_it_knows() {
 
     let stranger = start(&endpoint, &variables(own.as_str()));
     end_spans(&stranger, 1);
-    assert_eq!(shut_down(stranger).await, SpanCounts { exported: 0, dropped: 1 });
+    assert_eq!(flush_and_shut_down(stranger).await, SpanCounts { exported: 0, dropped: 1 });
 
     let pipeline = start(&endpoint, &variables(trusted.as_str()));
     end_spans(&pipeline, 1);
-    assert_eq!(shut_down(pipeline).await, SpanCounts { exported: 1, dropped: 0 });
+    assert_eq!(flush_and_shut_down(pipeline).await, SpanCounts { exported: 1, dropped: 0 });
     assert_eq!(collector.received(1).await.len(), 1);
 }
 

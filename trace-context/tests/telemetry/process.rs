@@ -10,6 +10,7 @@ async fn process_has_one_tracer_from_init_and_none_before() {
     let endpoint = collector.endpoint();
     let settings = TelemetrySettings::from_lookup("pillion", "1.2.3", |name| match name {
         "OTEL_EXPORTER_OTLP_ENDPOINT" => Some(endpoint.trim_start_matches("http://").to_owned()),
+        "OTEL_BSP_SCHEDULE_DELAY" => Some("1".to_owned()),
         "OTEL_SERVICE_NAME" => Some("named".to_owned()),
         "PILLION_LOG" => Some("not=a=filter".to_owned()),
         _ => None,
@@ -22,14 +23,14 @@ async fn process_has_one_tracer_from_init_and_none_before() {
     assert!(matches!(telemetry::init_with(&settings), Err(TelemetryError::AlreadyInitialised)));
     tracing::info_span!("through tracing").in_scope(|| tracing::info!("hello"));
     telemetry::tracer().unwrap().start("directly").end();
-    let counts = tokio::task::spawn_blocking(|| guard.shutdown()).await.unwrap();
-
-    assert_eq!(counts, SpanCounts { exported: 2, dropped: 0 });
     let received = collector.received(2).await;
     assert_eq!(received[0].resource_attribute("service.name"), Some("named"));
     let names: Vec<_> = received.iter().flat_map(|request| request.spans()).map(|span| span.name.as_str()).collect();
     assert_eq!(names, ["through tracing", "directly"]);
 
+    let counts = tokio::task::spawn_blocking(|| guard.shutdown()).await.unwrap();
+
+    assert_eq!(counts, SpanCounts { exported: 2, dropped: 0 });
     let late = telemetry::tracer().unwrap().start("after shutdown");
     assert!(!late.span_context().is_valid());
 }

@@ -9,8 +9,9 @@ use pillion_wire::ErrorCode;
 
 use super::super::action::{Answer, JoinAnswer};
 use super::super::event::Join;
-use super::super::limits::{GroupLimits, PENDING_MEMBERS_MAX};
+use super::super::limits::{GROUP_METADATA_BYTES_MAX, GroupLimits, PENDING_MEMBERS_MAX};
 use super::super::member::Member;
+use super::super::members::metadata_bytes;
 use super::{Group, GroupState, Turn};
 
 impl Group {
@@ -18,7 +19,7 @@ impl Group {
     pub(in super::super) fn join(&mut self, join: &Join, turn: &mut Turn<'_>) {
         if self.state == GroupState::Dead {
             turn.answer(join.waiter, JoinAnswer::refused(&join.member_id, ErrorCode::CoordinatorNotAvailable));
-        } else if !self.has_room_for(&join.member_id, turn.limits) {
+        } else if !self.has_room_for(join, turn.limits) {
             self.pending_join.remove(&join.member_id);
             self.remove_member(&join.member_id, turn);
             turn.answer(join.waiter, JoinAnswer::refused(&Arc::from(""), ErrorCode::GroupMaxSizeReached));
@@ -33,7 +34,11 @@ impl Group {
     }
 
     /// `group.max.size`. While members rejoin, those that came first count; afterwards those that are in.
-    fn has_room_for(&self, member_id: &str, limits: &GroupLimits) -> bool {
+    fn has_room_for(&self, join: &Join, limits: &GroupLimits) -> bool {
+        let member_id = &*join.member_id;
+        if self.members.metadata_bytes() + metadata_bytes(&join.protocols) > GROUP_METADATA_BYTES_MAX {
+            return false;
+        }
         match self.state {
             GroupState::Empty | GroupState::Dead => true,
             GroupState::PreparingRebalance => {

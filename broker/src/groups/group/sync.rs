@@ -10,6 +10,7 @@ use pillion_wire::ErrorCode;
 
 use super::super::action::{Answer, SyncAnswer, Then};
 use super::super::event::Sync;
+use super::super::limits::ASSIGNMENT_BYTES_MAX;
 use super::{Group, GroupState, Turn};
 
 impl Group {
@@ -59,7 +60,8 @@ impl Group {
         if self.state == GroupState::PreparingRebalance {
             return Err(ErrorCode::RebalanceInProgress);
         }
-        Ok(())
+        let assigned: usize = sync.assignments.iter().map(|(_, assignment)| assignment.len()).sum();
+        if assigned > ASSIGNMENT_BYTES_MAX { Err(ErrorCode::UnknownServerError) } else { Ok(()) }
     }
 
     fn write_assignment(&mut self, sync: &Sync, turn: &mut Turn<'_>) {

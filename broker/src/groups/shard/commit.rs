@@ -7,7 +7,7 @@ use pillion_wire::ErrorCode;
 use super::super::action::{Action, Answer, Persist, Then};
 use super::super::event::Commit;
 use super::super::group::{Group, GroupState};
-use super::super::limits::GROUPS_PER_SHARD_MAX;
+use super::super::limits::{GROUPS_PER_SHARD_MAX, TEXT_BYTES_MAX};
 use super::super::moment::Moment;
 use super::super::record::GroupRecord;
 use super::GroupShard;
@@ -24,7 +24,7 @@ impl GroupShard {
         let mut records = Vec::with_capacity(commit.offsets.len());
         let mut results = Vec::with_capacity(commit.offsets.len());
         for offset in commit.offsets {
-            if is_longer_than(&offset.committed.metadata, self.limits.offset_metadata_max) {
+            if is_too_long(&offset.committed.metadata, self.limits.offset_metadata_max) {
                 results.push(ErrorCode::OffsetMetadataTooLarge);
                 continue;
             }
@@ -52,6 +52,9 @@ impl GroupShard {
     }
 
     fn accept_commit(&mut self, group_id: &Arc<str>, commit: &Commit, now: Moment) -> Result<(), ErrorCode> {
+        if group_id.len() > TEXT_BYTES_MAX {
+            return Err(ErrorCode::InvalidGroupId);
+        }
         let is_full = self.groups.len() >= GROUPS_PER_SHARD_MAX;
         let Some(scheduled) = self.groups.get_mut(group_id) else {
             return match commit.generation {
@@ -83,7 +86,8 @@ impl GroupShard {
     }
 }
 
-/// Kafka counts UTF-16 units; a text has at most as many of those as bytes.
-fn is_longer_than(text: &str, limit: usize) -> bool {
-    text.len() > limit && text.encode_utf16().count() > limit
+/// Kafka counts UTF-16 units; a text has at most as many of those as bytes. Whatever the limit, the record's length
+/// field must hold the bytes.
+fn is_too_long(text: &str, limit: usize) -> bool {
+    text.len() > i16::MAX as usize || (text.len() > limit && text.encode_utf16().count() > limit)
 }

@@ -267,6 +267,8 @@ impl Harness {
         for record in self.log.clone() {
             self.shard.replay(record, self.now);
         }
+        // Reading takes longer than a session timeout.
+        self.advance_to(self.now.monotonic.after(Duration::from_secs(60)));
         let mut actions = Vec::new();
         self.shard.loaded(self.now, &mut actions);
         self.settle(actions);

@@ -3,7 +3,9 @@ use std::time::Duration;
 
 use pillion_wire::ErrorCode;
 
-use super::super::limits::{GroupLimits, MEMBER_METADATA_BYTES_MAX, PROTOCOLS_MAX};
+use super::super::limits::{
+    GROUP_METADATA_BYTES_MAX, GroupLimits, MEMBER_METADATA_BYTES_MAX, PROTOCOLS_MAX, TEXT_BYTES_MAX,
+};
 use super::harness::{Harness, protocols};
 
 #[test]
@@ -107,22 +109,28 @@ fn a_repeated_join_while_the_leader_assigns_gets_the_same_answer() {
     assert_eq!(harness.join_answer(waiter), Some(first));
 }
 
-#[test]
-fn the_strategy_most_members_prefer_among_those_all_offer_is_chosen() {
+/// The strategy chosen when members with these offers join in this order.
+fn chosen(offers: &[&[&str]]) -> String {
     let mut harness = Harness::new();
-    let mut joined = Vec::new();
-    for offer in [["a", "b", "c"], ["b", "c", "a"], ["d", "b", "c"]] {
+    let mut first = None;
+    for offer in offers {
         let mut join = harness.join_request("");
         join.requires_known_member_id = false;
-        join.protocols = protocols(&offer);
-        joined.push((offer, harness.join(join)));
+        join.protocols = protocols(offer);
+        let waiter = harness.join(join);
+        first = first.or_else(|| harness.join_answer(waiter).map(|answer| answer.member_id));
     }
-    let first = harness.join_answer(joined[0].1).unwrap().member_id;
-    let mut join = harness.join_request(&first);
-    join.protocols = protocols(&joined[0].0);
+    let mut join = harness.join_request(&first.unwrap());
+    join.protocols = protocols(offers[0]);
     let waiter = harness.join(join);
-    let answer = harness.join_answer(waiter).unwrap();
-    assert_eq!(answer.protocol_name.as_deref(), Some("b"), "d is not offered by all, a only by two");
+    harness.join_answer(waiter).unwrap().protocol_name.unwrap().to_string()
+}
+
+#[test]
+fn the_strategy_most_members_prefer_among_those_all_offer_is_chosen() {
+    assert_eq!(chosen(&[&["a", "b"], &["b", "a"], &["b", "a"]]), "b", "by two votes to one");
+    assert_eq!(chosen(&[&["a", "b", "c"], &["b", "c", "a"], &["d", "b", "c"]]), "b", "not all offer a or d");
+    assert_eq!(chosen(&[&["a", "b"], &["b", "a"]]), "a", "of equals, the first member's");
 }
 
 #[test]
@@ -143,6 +151,11 @@ fn joins_that_no_group_can_take_are_refused() {
     check(&|join| join.protocols = vec![join.protocols[0].clone(); PROTOCOLS_MAX + 1], ErrorCode::InvalidRequest);
     check(
         &|join| join.protocols[0].metadata = vec![0; MEMBER_METADATA_BYTES_MAX + 1].into(),
+        ErrorCode::InvalidRequest,
+    );
+    check(&|join| join.client_id = Arc::from("x".repeat(TEXT_BYTES_MAX + 1)), ErrorCode::InvalidRequest);
+    check(
+        &|join| join.group_instance_id = Some(Arc::from("x".repeat(TEXT_BYTES_MAX + 1))),
         ErrorCode::InvalidRequest,
     );
     assert_eq!(harness.shard.next_deadline(), None, "no refused join has left a group behind");
@@ -266,4 +279,20 @@ fn a_member_that_joins_twice_at_once_has_its_first_request_answered_too() {
     assert_eq!(harness.join_answer(first).unwrap().error, ErrorCode::RebalanceInProgress);
     harness.rejoin(&follower);
     assert_eq!(harness.join_answer(second).unwrap().error, ErrorCode::None);
+}
+
+#[test]
+fn all_members_together_bring_only_so_much_metadata() {
+    let mut harness = Harness::new();
+    let mut answers = Vec::new();
+    for _ in 0..=GROUP_METADATA_BYTES_MAX / MEMBER_METADATA_BYTES_MAX {
+        let mut join = harness.join_request("");
+        join.requires_known_member_id = false;
+        join.protocols[0].metadata = vec![0; MEMBER_METADATA_BYTES_MAX].into();
+        let waiter = harness.join(join);
+        answers.push(harness.join_answer(waiter));
+    }
+    let last = answers.pop().unwrap();
+    assert_eq!(last.unwrap().error, ErrorCode::GroupMaxSizeReached);
+    assert!(answers[1..].iter().all(Option::is_none), "the others wait for the first to rejoin");
 }

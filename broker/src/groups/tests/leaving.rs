@@ -125,3 +125,33 @@ fn heartbeats_tell_a_member_where_it_stands() {
         super::super::event::Heartbeat { member_id: leader, group_instance_id: None, generation };
     assert_eq!(harness.shard.heartbeat("", &heartbeat, harness.now), ErrorCode::InvalidGroupId);
 }
+
+#[test]
+fn every_group_has_deadlines_of_its_own() {
+    let mut harness = Harness::new();
+    let mut members = Vec::new();
+    for (index, name) in ["first", "second", "third"].into_iter().enumerate() {
+        let mut join = harness.join_request("");
+        join.requires_known_member_id = false;
+        join.session_timeout_ms = 30_000 - 10_000 * i32::try_from(index).unwrap();
+        let group_id = Arc::from(name);
+        let mut actions = Vec::new();
+        harness.shard.join(&group_id, &join, harness.now, &mut actions);
+        harness.settle(actions);
+        let answer = harness.join_answer(join.waiter).unwrap();
+        members.push((group_id, answer.member_id));
+    }
+    for alive in [2, 1, 0] {
+        harness.pass(Duration::from_millis(10_001));
+        let is_known = |harness: &mut Harness, (group_id, member_id): &(Arc<str>, Arc<str>)| {
+            let heartbeat = super::super::event::Heartbeat {
+                member_id: Arc::clone(member_id),
+                group_instance_id: None,
+                generation: 0,
+            };
+            harness.shard.heartbeat(group_id, &heartbeat, harness.now) != ErrorCode::UnknownMemberId
+        };
+        let known = members.iter().filter(|member| is_known(&mut harness, member)).count();
+        assert_eq!(known, alive);
+    }
+}

@@ -11,9 +11,10 @@ use std::time::Duration;
 use pillion_wire::ErrorCode;
 use proptest::prelude::*;
 
-use super::super::action::{Answer, JoinAnswer, SyncAnswer};
+use super::super::action::{Answer, JoinAnswer, JoinedMember, SyncAnswer};
 use super::super::event::{Sync, WaiterId};
 use super::super::limits::GroupLimits;
+use super::super::record::GroupRecord;
 use super::harness::{Harness, protocols};
 
 const CLIENTS: usize = 6;
@@ -60,7 +61,7 @@ struct Client {
     is_leader: bool,
     offers_other: bool,
     /// Members the leader is to assign to.
-    members: Vec<Arc<str>>,
+    members: Vec<JoinedMember>,
     parked: Option<WaiterId>,
 }
 
@@ -80,6 +81,8 @@ struct World {
     confirmed: Option<i64>,
     next_offset: i64,
     waiting: Vec<WaiterId>,
+    /// How often the group was deleted.
+    deletions: usize,
 }
 
 impl World {
@@ -99,6 +102,7 @@ impl World {
             confirmed: None,
             next_offset: 0,
             waiting: Vec::new(),
+            deletions: 0,
         }
     }
 
@@ -135,7 +139,7 @@ impl World {
         state.parked = Some(waiter);
         self.waiting.push(waiter);
         let assignments = if state.is_leader {
-            state.members.iter().map(|member_id| (Arc::clone(member_id), format!("of {member_id}").into())).collect()
+            state.members.iter().map(|member| (Arc::clone(&member.member_id), share_of(member).into())).collect()
         } else {
             Vec::new()
         };
@@ -158,6 +162,8 @@ impl World {
             ErrorCode::UnknownMemberId => self.begin_anew(client),
             ErrorCode::FencedInstanceId => self.must_be_replaced(client),
             ErrorCode::IllegalGeneration => assert_ne!(generation, self.generation),
+            // The group is being deleted.
+            ErrorCode::CoordinatorNotAvailable => {}
             other => panic!("a heartbeat is never answered with {other}"),
         }
     }
@@ -212,6 +218,7 @@ impl World {
     }
 
     fn read_answers(&mut self) {
+        self.note_deletions();
         let mut still_waiting = Vec::new();
         for waiter in std::mem::take(&mut self.waiting) {
             match self.harness.answer(waiter) {
@@ -222,6 +229,16 @@ impl World {
         still_waiting.append(&mut self.waiting);
         self.waiting = still_waiting;
         assert_eq!(self.harness.committed(), self.confirmed, "what is fetched is the last commit confirmed");
+    }
+
+    /// A group that was deleted begins anew, with members of its own.
+    fn note_deletions(&mut self) {
+        let deletions = self.harness.log.iter().filter(|record| is_deletion(record)).count();
+        if deletions > self.deletions {
+            self.deletions = deletions;
+            self.generation = 0;
+            self.gone.extend(self.admitted.drain().map(|(member_id, _)| member_id));
+        }
     }
 
     fn read(&mut self, waiter: WaiterId, answer: Answer) {
@@ -256,7 +273,7 @@ impl World {
                     member_id,
                     generation: answer.generation,
                     offers_other: self.clients[client].offers_other,
-                    members: answer.members.into_iter().map(|member| member.member_id).collect(),
+                    members: answer.members,
                     parked: None,
                 };
             }
@@ -275,7 +292,7 @@ impl World {
         match answer.error {
             ErrorCode::None => {
                 self.must_be_current(&member_id, generation);
-                let expected = format!("of {member_id}");
+                let expected = INSTANCES[client].unwrap_or(&member_id);
                 assert!(answer.assignment.is_empty() || answer.assignment == expected, "somebody else's assignment");
             }
             ErrorCode::UnknownMemberId => self.begin_anew(client),
@@ -312,13 +329,22 @@ impl World {
             ErrorCode::None => self.sync(client),
             ErrorCode::RebalanceInProgress | ErrorCode::IllegalGeneration => self.join(client),
             _ => {
-                self.clients[client].member_id.clear();
+                self.begin_anew(client);
                 self.join(client);
             }
         }
         self.harness.flush();
         self.read_answers();
     }
+}
+
+/// What the leader gives a member: its name, which for a static one outlives its member id.
+fn share_of(member: &JoinedMember) -> String {
+    member.group_instance_id.as_ref().unwrap_or(&member.member_id).to_string()
+}
+
+fn is_deletion(record: &GroupRecord) -> bool {
+    matches!(record, GroupRecord::Metadata { metadata: None, .. })
 }
 
 proptest! {

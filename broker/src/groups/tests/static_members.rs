@@ -212,3 +212,50 @@ fn a_static_member_whose_new_id_was_not_yet_written_comes_again_after_a_restart(
     let waiter = join_static(&mut harness, "two", "");
     assert_eq!(harness.join_answer(waiter).unwrap().error, ErrorCode::None);
 }
+
+#[test]
+fn a_new_id_that_becomes_durable_amid_a_rebalance_does_not_go_back_to_the_old_generation() {
+    let mut harness = Harness::new();
+    let (one, _, generation) = stable_statics(&mut harness);
+    harness.is_log_prompt = false;
+    let two_waiter = join_static(&mut harness, "two", "");
+    harness.join_new();
+    harness.flush();
+    assert_eq!(harness.join_answer(two_waiter), None, "it has joined the next one already");
+    join_static(&mut harness, "one", &one);
+    assert_eq!(harness.join_answer(two_waiter).unwrap().generation, generation + 1);
+}
+
+#[test]
+fn a_static_leader_that_does_not_rejoin_in_time_keeps_its_place_but_does_not_lead() {
+    let mut harness = Harness::new();
+    let (one, two, generation) = stable_statics(&mut harness);
+    let (_, newcomer) = harness.join_new();
+    let two_waiter = join_static(&mut harness, "two", &two);
+    for _ in 0..12 {
+        harness.pass(Duration::from_secs(5));
+        let _ = harness.heartbeat_static(&one, Some("one"), generation);
+    }
+    let answer = harness.join_answer(two_waiter).unwrap();
+    assert_eq!((&answer.leader, answer.members.len()), (&two, 3));
+    assert_eq!(harness.join_answer(newcomer).unwrap().leader, two);
+}
+
+#[test]
+fn a_static_member_that_returns_before_it_fetched_its_assignment_may_still_do_so() {
+    let mut harness = Harness::new();
+    let (one, two, generation) = stable_statics(&mut harness);
+    join_static(&mut harness, "one", &one);
+    join_static(&mut harness, "two", &two);
+    harness.sync(&one, generation + 1, &[(&two, "right")]);
+    let waiter = join_static(&mut harness, "two", "");
+    let newer = harness.join_answer(waiter).unwrap();
+    assert_eq!(newer.generation, generation + 1);
+    let waiter = harness.sync(&newer.member_id, generation + 1, &[]);
+    assert_eq!(harness.sync_answer(waiter).unwrap().assignment, "right");
+    for _ in 0..15 {
+        harness.pass(Duration::from_secs(5));
+        assert_eq!(harness.heartbeat(&one, generation + 1), ErrorCode::None, "nobody is waited for");
+        assert_eq!(harness.heartbeat(&newer.member_id, generation + 1), ErrorCode::None);
+    }
+}

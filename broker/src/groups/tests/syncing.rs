@@ -4,6 +4,7 @@ use std::time::Duration;
 use pillion_wire::ErrorCode;
 
 use super::super::event::Sync;
+use super::super::limits::ASSIGNMENT_BYTES_MAX;
 use super::super::record::GroupRecord;
 use super::harness::Harness;
 
@@ -80,6 +81,10 @@ fn syncs_of_others_than_current_members_are_refused() {
     check(&|sync| sync.protocol_type = Some(Arc::from("connect")), ErrorCode::InconsistentGroupProtocol);
     check(&|sync| sync.protocol_name = Some(Arc::from("sticky")), ErrorCode::InconsistentGroupProtocol);
     check(&|sync| sync.protocol_name = None, ErrorCode::None);
+    check(
+        &|sync| sync.assignments = vec![(Arc::from(""), vec![0; ASSIGNMENT_BYTES_MAX + 1].into())],
+        ErrorCode::UnknownServerError,
+    );
 }
 
 #[test]

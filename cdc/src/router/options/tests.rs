@@ -12,7 +12,10 @@ fn debezium_names_set_the_typed_options() {
     assert_eq!(set("route.by.field", "type").unwrap().route_by, "type");
     assert_eq!(set("table.op.invalid.behavior", "fatal").unwrap().invalid_operation, InvalidOperation::Fatal);
     assert!(set("route.tombstone.on.empty.payload", "true").unwrap().tombstone_on_empty_payload);
-    assert_eq!(set("table.field.event.timestamp", "created_at").unwrap().event_timestamp.as_deref(), Some("created_at"));
+    assert_eq!(
+        set("table.field.event.timestamp", "created_at").unwrap().event_timestamp.as_deref(),
+        Some("created_at")
+    );
 }
 
 #[test]
@@ -23,8 +26,7 @@ fn options_at_their_default_are_taken_even_where_others_are_not_supported() {
 
 #[test]
 fn an_option_that_would_change_records_is_refused_rather_than_ignored() {
-    for (name, value) in
-        [("table.expand.json.payload", "true"), ("table.json.payload.null.behavior", "optional_bytes")]
+    for (name, value) in [("table.expand.json.payload", "true"), ("table.json.payload.null.behavior", "optional_bytes")]
     {
         assert!(matches!(set(name, value), Err(OptionError::Unsupported { .. })), "{name}");
     }
@@ -56,5 +58,8 @@ fn placements_replace_the_default_one() {
     for wrong in ["tenant", "tenant:footer", ":header", "a:header:b:c", "a:header,", "a:partition,b:partition"] {
         assert!(matches!(set("table.fields.additional.placement", wrong), Err(OptionError::Placement(_))), "{wrong}");
     }
-    assert!(set("table.fields.additional.placement", "").unwrap().placements().is_empty(), "empty: no additional field");
+    assert!(
+        set("table.fields.additional.placement", "").unwrap().placements().is_empty(),
+        "empty: no additional field"
+    );
 }

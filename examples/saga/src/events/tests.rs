@@ -28,7 +28,10 @@ fn payload_is_camel_case_and_a_missing_reason_stays_away() {
     let text = serde_json::to_string(&order).unwrap();
     assert_eq!(
         text,
-        r#"{"orderId":"00000000-0000-0000-0000-000000000000","customer":"ada","sku":"bicycle","quantity":1,"amountCents":49900}"#
+        concat!(
+            r#"{"orderId":"00000000-0000-0000-0000-000000000000","customer":"ada","sku":"bicycle","#,
+            r#""quantity":1,"amountCents":49900}"#
+        )
     );
     assert_eq!(serde_json::from_str::<Order>(&text).unwrap(), order);
     let stopped = serde_json::to_string(&order.because("out of stock")).unwrap();

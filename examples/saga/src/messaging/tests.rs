@@ -4,7 +4,10 @@ use rdkafka::message::{Header, OwnedHeaders, OwnedMessage};
 use super::*;
 
 const ID: &str = "0190c5a0-0000-7000-8000-000000000001";
-const ORDER: &str = r#"{"orderId":"0190c5a0-0000-7000-8000-0000000000aa","customer":"ada","sku":"bicycle","quantity":1,"amountCents":5}"#;
+const ORDER: &str = concat!(
+    r#"{"orderId":"0190c5a0-0000-7000-8000-0000000000aa","customer":"ada","sku":"bicycle","#,
+    r#""quantity":1,"amountCents":5}"#
+);
 
 fn record(headers: &[(&str, &str)], payload: &str) -> OwnedMessage {
     let headers = headers

@@ -1,0 +1,190 @@
+//! The catalogue: which topics there are, kept in a log of its own, `__pillion_catalogue-0`.
+//!
+//! Every change is a record, synced before anyone sees its effect, and replayed at start. The latest record of a key
+//! counts; a null value takes the key away. Keys are text: `topic/NAME`, `leader-epoch`, `producer-ids`.
+
+mod error;
+mod name;
+mod record;
+#[cfg(test)]
+mod tests;
+mod topics;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use pillion_wire::records::{BatchBuilder, BatchHeader, Compression, Record, read_batch};
+
+pub use error::CatalogueError;
+pub(crate) use name::check_topic_name;
+pub(crate) use record::{ConfigEntry, TopicRecord};
+use record::{LeaderEpochRecord, ProducerIdsRecord};
+pub(crate) use topics::{Topic, Topics, TopicsSnapshot, is_internal};
+
+use crate::disk::Disk;
+use crate::log::{Log, LogConfig, LogError, ReadFrom};
+
+/// Its directory. Never `__cluster_metadata-0`, which is Kafka's own and means something else.
+const DIRECTORY: &str = "__pillion_catalogue-0";
+const LEADER_EPOCH_KEY: &str = "leader-epoch";
+const PRODUCER_IDS_KEY: &str = "producer-ids";
+const TOPIC_PREFIX: &str = "topic/";
+/// Producer ids made durable at once: a crash wastes at most so many.
+const PRODUCER_IDS_BLOCK: i64 = 1_000;
+/// Settings of the catalogue's own log, compiled in: they must be known before anything can be read.
+const LOG: LogConfig = LogConfig { segment_bytes: 1 << 30, grow_ahead_bytes: 64 * 1024 };
+
+/// The catalogue's log and what it says.
+pub(crate) struct Catalogue {
+    state: Mutex<State>,
+}
+
+struct State {
+    log: Log,
+    entries: BTreeMap<String, Bytes>,
+    leader_epoch: i32,
+    next_producer_id: i64,
+    /// End of the block of producer ids that is durable.
+    producer_ids_end: i64,
+}
+
+impl Catalogue {
+    /// Opens and replays the catalogue in a data directory. Blocks.
+    ///
+    /// # Errors
+    /// [`CatalogueError`] when it cannot be read, or was written by a newer version.
+    pub(crate) fn open(disk: &Arc<dyn Disk>, data: &Path, clean: bool) -> Result<Self, CatalogueError> {
+        let log = Log::open(Arc::clone(disk), data.join(DIRECTORY), LOG, clean)?;
+        let entries = replay(&log)?;
+        let leader_epoch = record::read::<LeaderEpochRecord>(entries.get(LEADER_EPOCH_KEY))?;
+        let producer_ids = record::read::<ProducerIdsRecord>(entries.get(PRODUCER_IDS_KEY))?;
+        let next_producer_id = producer_ids.map_or(0, |record| record.next_producer_id);
+        let state = State {
+            log,
+            entries,
+            leader_epoch: leader_epoch.map_or(0, |record| record.leader_epoch),
+            next_producer_id,
+            producer_ids_end: next_producer_id,
+        };
+        Ok(Self { state: Mutex::new(state) })
+    }
+
+    /// The topics it holds, with their names.
+    ///
+    /// # Errors
+    /// [`CatalogueError`] when a record is not readable.
+    pub(crate) fn topics(&self) -> Result<Vec<(String, TopicRecord)>, CatalogueError> {
+        let state = self.state.lock();
+        let topics = state.entries.range(TOPIC_PREFIX.to_owned()..);
+        let topics = topics.map_while(|(key, value)| Some((key.strip_prefix(TOPIC_PREFIX)?.to_owned(), value)));
+        topics
+            .filter_map(|(name, value)| Some(record::read(Some(value)).transpose()?.map(|record| (name, record))))
+            .collect()
+    }
+
+    /// The epoch to write in. After an unclean stop it is a new one, durable before this returns: a consumer that
+    /// read past what survived is then told to truncate instead of silently skipping. Blocks.
+    ///
+    /// # Errors
+    /// [`CatalogueError`] when it cannot be written.
+    pub(crate) fn begin_leader_epoch(&self, clean: bool) -> Result<i32, CatalogueError> {
+        let mut state = self.state.lock();
+        let is_new = state.log.next_offset() == 0;
+        if !clean && !is_new {
+            let leader_epoch = state.leader_epoch + 1;
+            state.write([(LEADER_EPOCH_KEY.to_owned(), Some(record::write(&LeaderEpochRecord { leader_epoch })?))])?;
+            state.leader_epoch = leader_epoch;
+        }
+        Ok(state.leader_epoch)
+    }
+
+    /// Makes topics and records given as null for deletion durable, all or none. Blocks.
+    ///
+    /// # Errors
+    /// [`CatalogueError`] when it cannot be written.
+    pub(crate) fn put_topics(
+        &self,
+        topics: impl IntoIterator<Item = (String, Option<TopicRecord>)>,
+    ) -> Result<(), CatalogueError> {
+        let changes = topics.into_iter().map(|(name, topic)| {
+            let value = topic.map(|topic| record::write(&topic)).transpose()?;
+            Ok((format!("{TOPIC_PREFIX}{name}"), value))
+        });
+        let changes = changes.collect::<Result<Vec<_>, CatalogueError>>()?;
+        self.state.lock().write(changes)
+    }
+
+    /// A producer id that was never given out before. Blocks once in a block.
+    ///
+    /// # Errors
+    /// [`CatalogueError`] when the next block cannot be made durable.
+    pub(crate) fn next_producer_id(&self) -> Result<i64, CatalogueError> {
+        let mut state = self.state.lock();
+        if state.next_producer_id == state.producer_ids_end {
+            let next_producer_id = state.producer_ids_end + PRODUCER_IDS_BLOCK;
+            let value = record::write(&ProducerIdsRecord { next_producer_id })?;
+            state.write([(PRODUCER_IDS_KEY.to_owned(), Some(value))])?;
+            state.producer_ids_end = next_producer_id;
+        }
+        let id = state.next_producer_id;
+        state.next_producer_id += 1;
+        Ok(id)
+    }
+
+    /// Trims and syncs the log for a clean stop. Blocks.
+    ///
+    /// # Errors
+    /// [`CatalogueError`] when it cannot be written.
+    pub(crate) fn close(&self) -> Result<(), CatalogueError> {
+        Ok(self.state.lock().log.close()?)
+    }
+}
+
+impl State {
+    /// Appends one batch of changes and syncs it, then takes it in.
+    fn write(&mut self, changes: impl IntoIterator<Item = (String, Option<Bytes>)>) -> Result<(), CatalogueError> {
+        let changes: Vec<_> = changes.into_iter().collect();
+        let mut builder = BatchBuilder::new(Compression::None);
+        let timestamp = crate::clock::now_ms();
+        for (key, value) in &changes {
+            let key = Some(Bytes::from(key.clone()));
+            builder.push(&Record { timestamp, key, value: value.clone(), ..Record::default() });
+        }
+        let batch = builder.build(None)?;
+        let header = BatchHeader::parse(&batch)?;
+        self.log.append(&batch, header, self.leader_epoch)?;
+        self.log.sync()?;
+        for (key, value) in changes {
+            apply(&mut self.entries, key, value);
+        }
+        Ok(())
+    }
+}
+
+fn apply(entries: &mut BTreeMap<String, Bytes>, key: String, value: Option<Bytes>) {
+    match value {
+        Some(value) => entries.insert(key, value),
+        None => entries.remove(&key),
+    };
+}
+
+/// The latest value of every key.
+fn replay(log: &Log) -> Result<BTreeMap<String, Bytes>, CatalogueError> {
+    let mut entries = BTreeMap::new();
+    let mut offset = log.log_start_offset();
+    while let Some(slice) = log.read(offset, log.end(), 1, ReadFrom::Disk)? {
+        let mut batch = vec![0; slice.length];
+        let read = slice.file.read_at(slice.position, &mut batch);
+        read.map_err(|source| LogError::Io { path: DIRECTORY.into(), source })?;
+        let (header, records) = read_batch(&Bytes::from(batch))?;
+        for record in records {
+            let key = record.key.unwrap_or_default();
+            apply(&mut entries, String::from_utf8_lossy(&key).into_owned(), record.value);
+        }
+        offset = header.next_offset();
+    }
+    Ok(entries)
+}

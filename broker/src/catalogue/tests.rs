@@ -1,0 +1,74 @@
+use std::path::Path;
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::name::InvalidTopicName;
+use super::*;
+use crate::disk::SimulatedDisk;
+
+fn open(disk: &SimulatedDisk, clean: bool) -> Catalogue {
+    let data = Path::new("/data");
+    disk.create_directory(data).expect("makes");
+    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
+    Catalogue::open(&disk, data, clean).expect("opens")
+}
+
+fn topic(number: u128) -> TopicRecord {
+    let configs = vec![ConfigEntry { name: "retention.ms".to_owned(), value: "5".to_owned() }];
+    TopicRecord { topic_id: Uuid::from_u128(number), partitions: 3, configs }
+}
+
+#[test]
+fn what_was_put_survives_every_crash() {
+    for seed in 0..50 {
+        let disk = SimulatedDisk::new();
+        let catalogue = open(&disk, false);
+        catalogue.put_topics([("a".to_owned(), Some(topic(1))), ("b".to_owned(), Some(topic(2)))]).expect("puts");
+        catalogue.put_topics([("a".to_owned(), None)]).expect("deletes");
+        disk.crash(seed);
+        assert_eq!(open(&disk, false).topics().expect("reads"), vec![("b".to_owned(), topic(2))], "seed {seed}");
+    }
+}
+
+#[test]
+fn a_producer_id_is_never_given_out_twice() {
+    let disk = SimulatedDisk::new();
+    let mut last = -1;
+    for seed in 0..5 {
+        let catalogue = open(&disk, false);
+        for _ in 0..1_500 {
+            let id = catalogue.next_producer_id().expect("gives one");
+            assert!(id > last);
+            last = id;
+        }
+        disk.crash(seed);
+    }
+}
+
+#[test]
+fn the_leader_epoch_rises_after_an_unclean_stop_only() {
+    let disk = SimulatedDisk::new();
+    let catalogue = open(&disk, false);
+    assert_eq!(catalogue.begin_leader_epoch(false).expect("begins"), 0, "a new broker begins at 0");
+    catalogue.put_topics([("a".to_owned(), Some(topic(1)))]).expect("puts");
+    disk.crash(3);
+    let catalogue = open(&disk, false);
+    assert_eq!(catalogue.begin_leader_epoch(false).expect("begins"), 1);
+    catalogue.close().expect("closes");
+    let catalogue = open(&disk, true);
+    assert_eq!(catalogue.begin_leader_epoch(true).expect("begins"), 1);
+    disk.crash(4);
+    assert_eq!(open(&disk, false).begin_leader_epoch(false).expect("begins"), 2);
+}
+
+#[test]
+fn names_that_could_leave_the_data_directory_are_refused() {
+    let long = "x".repeat(250);
+    for name in ["", ".", "..", "a/b", "a\0b", "ä", "a b", &long] {
+        assert_eq!(check_topic_name(name), Err(InvalidTopicName), "{name:?}");
+    }
+    for name in ["a", "...", "A-b_c.9", &long[..249]] {
+        assert_eq!(check_topic_name(name), Ok(()), "{name:?}");
+    }
+}

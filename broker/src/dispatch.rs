@@ -1,0 +1,220 @@
+//! The table of APIs, and how a frame finds its handler.
+//!
+//! One table is the source of everything said about an API: its key, the versions advertised and served, what an
+//! authorizer will ask, and the handler.
+
+use std::future::Future;
+use std::ops::RangeInclusive;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use pillion_wire::frame::{API_VERSIONS_KEY, RequestHeader};
+use pillion_wire::{DecodeError, Message, Reader, messages};
+use thiserror::Error;
+use tokio::time::Instant;
+
+use crate::broker::BrokerState;
+use crate::handlers;
+use crate::network::Responder;
+use crate::network::session::Session;
+
+/// What an authorizer will be asked whether a principal may do it (Kafka's `AclOperation`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// Anyone may.
+    Unchecked,
+    /// Read records, or commit offsets.
+    Read,
+    /// Write records.
+    Write,
+    /// Make topics.
+    Create,
+    /// Delete topics or groups.
+    Delete,
+    /// See that something exists.
+    Describe,
+    /// See configurations.
+    DescribeConfigs,
+    /// Get a producer id.
+    IdempotentWrite,
+}
+
+/// What an operation is on (Kafka's `ResourceType`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Resource {
+    /// The broker as a whole.
+    Cluster,
+    /// The topics the request names.
+    Topic,
+    /// The group the request names.
+    Group,
+}
+
+/// One API.
+pub(crate) struct Api {
+    /// Its key on the wire.
+    pub(crate) key: i16,
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Versions that ApiVersions tells of.
+    pub(crate) advertised: RangeInclusive<i16>,
+    /// Versions that are answered.
+    pub(crate) served: RangeInclusive<i16>,
+    /// What its principal must be allowed to do.
+    pub(crate) operation: Operation,
+    /// On what.
+    pub(crate) resource: Resource,
+    flexible_from: i16,
+    handle: fn(Call) -> Result<Flow, DecodeError>,
+}
+
+macro_rules! api {
+    ($request:ident, $operation:ident on $resource:ident, $handle:path) => {
+        api!($request, $operation on $resource, $handle, advertised from *messages::$request::VERSIONS.start())
+    };
+    ($request:ident, $operation:ident on $resource:ident, $handle:path, advertised from $first:expr) => {
+        Api {
+            key: <messages::$request as pillion_wire::ApiMessage>::KEY,
+            name: <messages::$request as pillion_wire::ApiMessage>::API,
+            advertised: $first..=*messages::$request::VERSIONS.end(),
+            served: messages::$request::VERSIONS,
+            operation: Operation::$operation,
+            resource: Resource::$resource,
+            flexible_from: messages::$request::FLEXIBLE_FROM,
+            handle: |call| {
+                let request = call.decode::<messages::$request>()?;
+                Ok($handle(call, request))
+            },
+        }
+    };
+}
+
+/// Every API this broker answers, by key.
+pub(crate) static APIS: &[Api] = &[
+    // Versions 0 to 2 are advertised and refused: older librdkafka turns compression off otherwise (KAFKA-18659).
+    api!(ProduceRequest, Write on Topic, handlers::produce::handle, advertised from 0),
+    api!(FetchRequest, Read on Topic, handlers::fetch::handle),
+    api!(ListOffsetsRequest, Describe on Topic, handlers::list_offsets::handle),
+    api!(MetadataRequest, Describe on Topic, handlers::metadata::handle),
+    api!(ApiVersionsRequest, Unchecked on Cluster, handlers::api_versions::handle),
+    api!(CreateTopicsRequest, Create on Topic, handlers::create_topics::handle),
+    api!(DeleteTopicsRequest, Delete on Topic, handlers::delete_topics::handle),
+    api!(InitProducerIdRequest, IdempotentWrite on Cluster, handlers::init_producer_id::handle),
+    api!(OffsetForLeaderEpochRequest, Describe on Topic, handlers::offset_for_leader_epoch::handle),
+    api!(DescribeConfigsRequest, DescribeConfigs on Topic, handlers::describe_configs::handle),
+    api!(DescribeClusterRequest, Describe on Cluster, handlers::describe_cluster::handle),
+];
+
+/// A request on its way to its handler.
+pub(crate) struct Call {
+    pub(crate) broker: Arc<BrokerState>,
+    pub(crate) session: Session,
+    pub(crate) header: RequestHeader,
+    pub(crate) responder: Responder,
+    body: Bytes,
+}
+
+impl Call {
+    fn decode<M: Message>(&self) -> Result<M, DecodeError> {
+        M::read(&mut Reader::new(&self.body), self.header.api_version)
+    }
+
+    /// The request's version.
+    pub(crate) fn version(&self) -> i16 {
+        self.header.api_version
+    }
+
+    /// Answers at once.
+    pub(crate) fn answer<M: pillion_wire::ApiMessage>(self, response: &M) -> Flow {
+        self.responder.answer(response);
+        Flow::Done
+    }
+}
+
+/// How a connection goes on after a handler returns.
+pub(crate) enum Flow {
+    /// With the next request: this one is answered, or someone holds its responder.
+    Done,
+    /// After this work, before the next request is read.
+    Wait(Pin<Box<dyn Future<Output = ()> + Send>>),
+    /// With the next request, minding this one's deadline.
+    Parked(Arc<dyn Parked>),
+}
+
+/// A request that waits for something, at most until a deadline.
+pub(crate) trait Parked: Send + Sync {
+    /// When it must be answered with what there is.
+    fn deadline(&self) -> Instant;
+    /// Whether it has been answered.
+    fn is_done(&self) -> bool;
+    /// Answers it with what there is.
+    fn expire(&self);
+}
+
+/// A frame that no handler gets; the connection is closed.
+#[derive(Debug, Error)]
+pub(crate) enum DispatchError {
+    /// The header does not parse.
+    #[error("request header: {0}")]
+    Header(#[source] DecodeError),
+    /// No such API here.
+    #[error("API key {0} is not known")]
+    UnknownApi(i16),
+    /// Not a version of it.
+    #[error("{api} version {version} is not served")]
+    UnsupportedVersion {
+        /// The API's name.
+        api: &'static str,
+        /// The version asked for.
+        version: i16,
+    },
+    /// The body does not parse.
+    #[error("{api} version {version}: {source}")]
+    Body {
+        /// The API's name.
+        api: &'static str,
+        /// The version claimed.
+        version: i16,
+        /// What is wrong with it.
+        #[source]
+        source: DecodeError,
+    },
+}
+
+/// Parses a frame and calls its handler.
+///
+/// # Errors
+/// [`DispatchError`]; the connection must be closed then.
+pub(crate) fn dispatch(
+    broker: &Arc<BrokerState>,
+    session: &Session,
+    queue: &Arc<crate::network::ResponseQueue>,
+    frame: Bytes,
+) -> Result<Flow, DispatchError> {
+    let mut reader = Reader::new(&frame);
+    let header = RequestHeader::decode(&mut reader).map_err(DispatchError::Header)?;
+    let (key, version) = (header.api_key, header.api_version);
+    let api = APIS.iter().find(|api| api.key == key).ok_or(DispatchError::UnknownApi(key))?;
+    let responder = || Responder::new(Arc::clone(queue), header.correlation_id, version);
+    if !api.served.contains(&version) {
+        if key == API_VERSIONS_KEY {
+            // A client newer than this broker is told in version 0 what it may ask (KIP-511).
+            handlers::api_versions::answer_unsupported(responder());
+            return Ok(Flow::Done);
+        }
+        return Err(DispatchError::UnsupportedVersion { api: api.name, version });
+    }
+    if version >= api.flexible_from {
+        RequestHeader::skip_tagged_fields(&mut reader).map_err(DispatchError::Header)?;
+    }
+    let body = frame.slice(reader.position()..);
+    let call = Call {
+        broker: Arc::clone(broker),
+        session: session.clone(),
+        responder: responder(),
+        header,
+        body,
+    };
+    (api.handle)(call).map_err(|source| DispatchError::Body { api: api.name, version, source })
+}

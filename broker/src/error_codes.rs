@@ -1,0 +1,39 @@
+//! What the broker's own errors are called in the protocol: the one place that says so.
+
+use pillion_wire::ErrorCode;
+
+use crate::broker::TopicChangeError;
+use crate::log::{LogError, SequenceError};
+use crate::partition::AppendError;
+
+impl From<&AppendError> for ErrorCode {
+    fn from(error: &AppendError) -> Self {
+        match error {
+            AppendError::Sequence(SequenceError::StaleEpoch { .. }) => Self::InvalidProducerEpoch,
+            AppendError::Sequence(SequenceError::OutOfOrder { .. }) => Self::OutOfOrderSequenceNumber,
+            AppendError::Deleted => Self::UnknownTopicOrPartition,
+            AppendError::Log(_) | AppendError::Offline | AppendError::OutOfSpace => Self::KafkaStorageError,
+        }
+    }
+}
+
+impl From<&LogError> for ErrorCode {
+    fn from(error: &LogError) -> Self {
+        match error {
+            LogError::OffsetOutOfRange { .. } => Self::OffsetOutOfRange,
+            LogError::Io { .. } | LogError::Damaged { .. } | LogError::NotCached => Self::KafkaStorageError,
+        }
+    }
+}
+
+impl From<&TopicChangeError> for ErrorCode {
+    fn from(error: &TopicChangeError) -> Self {
+        match error {
+            TopicChangeError::Exists(_) => Self::TopicAlreadyExists,
+            TopicChangeError::Unknown => Self::UnknownTopicOrPartition,
+            TopicChangeError::Catalogue(_) | TopicChangeError::Log(_) | TopicChangeError::Io { .. } => {
+                Self::KafkaStorageError
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! One file an API: its versions, what it does, what it leaves out.
+
+pub(crate) mod api_versions;
+pub(crate) mod create_topics;
+pub(crate) mod delete_topics;
+pub(crate) mod describe_cluster;
+pub(crate) mod describe_configs;
+pub(crate) mod fetch;
+pub(crate) mod init_producer_id;
+pub(crate) mod leader_epoch;
+pub(crate) mod list_offsets;
+pub(crate) mod metadata;
+pub(crate) mod offset_for_leader_epoch;
+pub(crate) mod produce;
+
+use std::future::Future;
+
+use crate::dispatch::Flow;
+
+/// Runs work that may block off the event loop, and keeps the connection's next request back until it is done.
+pub(crate) fn blocking(work: impl FnOnce() + Send + 'static) -> Flow {
+    waiting(async move {
+        if tokio::task::spawn_blocking(work).await.is_err() {
+            tracing::error!("a request's work panicked; its connection is closed");
+        }
+    })
+}
+
+/// Keeps the connection's next request back until `work` is done.
+pub(crate) fn waiting(work: impl Future<Output = ()> + Send + 'static) -> Flow {
+    Flow::Wait(Box::pin(work))
+}

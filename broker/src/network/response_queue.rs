@@ -1,0 +1,202 @@
+//! A connection's answers, sent in the order of their requests.
+//!
+//! A request reserves a slot; whoever completes the slot in front, a worker or a sync thread, sends it and those
+//! ready behind it, without a hand-over to the connection's own task. Only when the socket takes no more does that
+//! task take over.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+
+use bytes::{Buf, Bytes};
+use parking_lot::Mutex;
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+
+use crate::log::LogSlice;
+
+/// Requests a connection may have unanswered; it is not read from beyond.
+const IN_FLIGHT_MAX: usize = 128;
+/// Parts sent by one system call.
+const GATHERED_MAX: usize = 32;
+
+/// A part of an answer.
+pub(crate) enum Part {
+    /// Bytes in memory.
+    Bytes(Bytes),
+    /// Bytes of a log, sent by sendfile.
+    File(LogSlice),
+}
+
+enum Slot {
+    /// Its request is being worked on.
+    Waiting,
+    /// What is still to be sent of its answer.
+    Ready(VecDeque<Part>),
+}
+
+#[derive(Default)]
+struct State {
+    slots: VecDeque<Slot>,
+    /// Number of the slot in front.
+    first: u64,
+    /// The socket took no more: the connection's task goes on when it does.
+    blocked: bool,
+    closed: bool,
+}
+
+/// The answers of one connection.
+pub(crate) struct ResponseQueue {
+    stream: TcpStream,
+    state: Mutex<State>,
+    /// Tells the connection's task that the queue is blocked, has room again, or is closed.
+    changed: Notify,
+}
+
+impl ResponseQueue {
+    pub(crate) fn new(stream: TcpStream) -> Self {
+        Self { stream, state: Mutex::new(State::default()), changed: Notify::new() }
+    }
+
+    /// The socket, for reading.
+    pub(crate) fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// A place for the next answer.
+    pub(crate) fn reserve(&self) -> u64 {
+        let mut state = self.state.lock();
+        state.slots.push_back(Slot::Waiting);
+        state.first + state.slots.len() as u64 - 1
+    }
+
+    /// Fills a place, with nothing for a request that gets no answer, and sends what is due.
+    pub(crate) fn complete(&self, slot: u64, parts: VecDeque<Part>) {
+        let mut state = self.state.lock();
+        let index = slot.checked_sub(state.first).map(|index| index as usize);
+        if let Some(place) = index.and_then(|index| state.slots.get_mut(index)) {
+            *place = Slot::Ready(parts);
+        }
+        if index == Some(0) && !state.blocked {
+            self.send_ready(&mut state);
+        }
+    }
+
+    /// Goes no further: answers are dropped, and the connection ends.
+    pub(crate) fn close(&self) {
+        self.state.lock().closed = true;
+        self.changed.notify_one();
+    }
+
+    /// Whether the connection is to end.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state.lock().closed
+    }
+
+    /// Whether there is room for another request.
+    pub(crate) fn has_room(&self) -> bool {
+        self.state.lock().slots.len() < IN_FLIGHT_MAX
+    }
+
+    /// Whether every request has been answered.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.state.lock().slots.is_empty()
+    }
+
+    /// Waits for the next change that concerns the connection's task, having sent what a blocked socket takes.
+    /// Cancelling loses nothing.
+    pub(crate) async fn tend(&self) -> io::Result<()> {
+        if self.state.lock().blocked {
+            self.stream.writable().await?;
+            let mut state = self.state.lock();
+            state.blocked = false;
+            self.send_ready(&mut state);
+            return Ok(());
+        }
+        self.changed.notified().await;
+        Ok(())
+    }
+
+    /// Sends the answers in front, as far as they are ready and the socket takes them.
+    fn send_ready(&self, state: &mut State) {
+        let was_full = state.slots.len() >= IN_FLIGHT_MAX;
+        while !state.closed {
+            while matches!(state.slots.front(), Some(Slot::Ready(parts)) if parts.is_empty()) {
+                state.slots.pop_front();
+                state.first += 1;
+            }
+            let sent = match front_part(&state.slots) {
+                None => break,
+                Some(Part::File(slice)) => self.send_file(slice),
+                Some(Part::Bytes(_)) => self.send_bytes(&state.slots),
+            };
+            match sent {
+                Ok(sent) => advance(&mut state.slots, sent),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    state.blocked = true;
+                    break;
+                }
+                Err(_) => state.closed = true,
+            }
+        }
+        if state.blocked || state.closed || was_full || state.slots.is_empty() {
+            self.changed.notify_one();
+        }
+    }
+
+    fn send_bytes(&self, slots: &VecDeque<Slot>) -> io::Result<usize> {
+        let ready = slots.iter().map_while(|slot| match slot {
+            Slot::Ready(parts) => Some(parts),
+            Slot::Waiting => None,
+        });
+        let bytes = ready.flatten().map_while(|part| match part {
+            Part::Bytes(bytes) => Some(IoSlice::new(bytes)),
+            Part::File(_) => None,
+        });
+        let gathered: Vec<_> = bytes.take(GATHERED_MAX).collect();
+        self.stream.try_write_vectored(&gathered)
+    }
+
+    fn send_file(&self, slice: &LogSlice) -> io::Result<usize> {
+        let Some(file) = slice.file.descriptor() else {
+            return Err(io::Error::other("this file cannot be sent from"));
+        };
+        self.stream.try_io(Interest::WRITABLE, || {
+            let mut position = slice.position;
+            let sent = rustix::fs::sendfile(&self.stream, file, Some(&mut position), slice.length)?;
+            if sent == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(sent) }
+        })
+    }
+}
+
+fn front_part(slots: &VecDeque<Slot>) -> Option<&Part> {
+    match slots.front()? {
+        Slot::Ready(parts) => parts.front(),
+        Slot::Waiting => None,
+    }
+}
+
+/// Takes `sent` bytes off the parts in front, over as many answers as they span.
+fn advance(slots: &mut VecDeque<Slot>, mut sent: usize) {
+    for slot in slots {
+        let Slot::Ready(parts) = slot else { return };
+        while let Some(part) = parts.front_mut() {
+            let length = match part {
+                Part::Bytes(bytes) => bytes.len(),
+                Part::File(slice) => slice.length,
+            };
+            if sent < length {
+                match part {
+                    Part::Bytes(bytes) => bytes.advance(sent),
+                    Part::File(slice) => {
+                        slice.position += sent as u64;
+                        slice.length -= sent;
+                    }
+                }
+                return;
+            }
+            sent -= length;
+            parts.pop_front();
+        }
+    }
+}

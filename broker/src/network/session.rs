@@ -1,0 +1,25 @@
+//! Who is on the other end of a connection.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use super::listener::Listener;
+
+/// Whom a request is made by. Everyone is anonymous until there is authentication; the type travels with every
+/// request already so that an authorizer has something to ask about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Principal {
+    /// Nobody in particular: `User:ANONYMOUS`.
+    Anonymous,
+}
+
+/// A connection as handlers see it.
+#[derive(Clone)]
+pub(crate) struct Session {
+    /// The listener it came in by, whose advertised address it is answered with.
+    pub(crate) listener: Arc<Listener>,
+    /// Its other end.
+    pub(crate) peer: SocketAddr,
+    /// Who it is.
+    pub(crate) principal: Principal,
+}

@@ -1,0 +1,61 @@
+//! A cluster that keeps what it is given in memory, so that these tests need no broker.
+
+use std::future::{Ready, ready};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use pillion_cdc::publish::{Cluster, Delivered, PublishError, Publisher};
+use pillion_cdc::router::OutboxEvent;
+
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What was published. Clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct Recorder {
+    events: Arc<Mutex<Vec<OutboxEvent>>>,
+}
+
+impl Recorder {
+    /// Everything so far, in order.
+    pub(crate) fn events(&self) -> Vec<OutboxEvent> {
+        self.events.lock().expect("no test panics in here").clone()
+    }
+
+    /// Waits until an event with this id was published.
+    pub(crate) async fn until_id(&self, id: &str) -> Vec<OutboxEvent> {
+        let deadline = Instant::now() + TIMEOUT;
+        loop {
+            let events = self.events();
+            if events.iter().any(|event| event.id().is_some_and(|found| found == id)) {
+                return events;
+            }
+            assert!(Instant::now() < deadline, "{id} was not published; {} events were", events.len());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+impl Cluster for Recorder {
+    type Publisher = Recorder;
+
+    async fn connect(&self) -> Result<Recorder, PublishError> {
+        Ok(self.clone())
+    }
+}
+
+impl Publisher for Recorder {
+    type Acknowledgement = Ready<Result<Delivered, PublishError>>;
+
+    async fn ensure_topic(&self, _topic: &str) -> Result<(), PublishError> {
+        Ok(())
+    }
+
+    async fn send(&self, event: OutboxEvent) -> Result<Self::Acknowledgement, PublishError> {
+        let mut events = self.events.lock().expect("no test panics in here");
+        events.push(event);
+        let offset = i64::try_from(events.len()).expect("few events");
+        Ok(ready(Ok(Delivered { partition: 0, offset })))
+    }
+
+    async fn close(self) {}
+}

@@ -1,0 +1,406 @@
+//! Everything a producer holds: records by topic and partition, requests in flight by broker. Pure: the time, the
+//! cluster and which brokers are connected are arguments.
+//!
+//! A broker without a request in flight gets all that waits for it at once. Beyond that another request is sent only
+//! for batches that are full, so that what is queued while a request is in flight forms the next batch.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use pillion_wire::records::Compression;
+
+use super::ProduceError;
+use super::batch::{Batch, Pending};
+use super::partition::{Identity, Name, Outcome, PartitionQueue, Settled};
+use super::topic::TopicQueue;
+use crate::backoff::Backoff;
+use crate::metadata::Cluster;
+
+/// A batch of this size is worth a request of its own while others are in flight: sending it takes less than waiting.
+const FULL_BYTES: usize = 64 << 10;
+/// Bytes of batches in one request, at most, when there is more than one batch.
+const REQUEST_BYTES_MAX: usize = 8 << 20;
+
+/// What the accumulator needs of a producer's and a client's settings.
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    pub(super) batch_size: usize,
+    pub(super) linger: Duration,
+    pub(super) max_in_flight: usize,
+    pub(super) delivery_timeout: Duration,
+    pub(super) request_timeout: Duration,
+    pub(super) compression: Compression,
+    pub(super) idempotent: bool,
+    pub(super) backoff: Backoff,
+}
+
+/// A partition's place in [`Accumulator`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Slot(usize);
+
+#[derive(Debug)]
+struct Partition {
+    topic: Arc<str>,
+    index: i32,
+    queue: PartitionQueue,
+    /// Whether it stands in [`Accumulator::active`].
+    active: bool,
+}
+
+/// One produce request to be.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    pub(super) node: i32,
+    pub(super) batches: Vec<(Slot, Batch)>,
+    /// How long its answer may take.
+    pub(super) timeout: Duration,
+}
+
+/// What stands between waiting batches and their brokers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Wants {
+    /// Brokers to connect to.
+    pub(super) connections: Vec<i32>,
+    /// Leaders to look up.
+    pub(super) metadata: bool,
+    /// A producer id.
+    pub(super) identity: bool,
+    /// When there is something to do again, at the latest.
+    pub(super) wake_at: Option<Instant>,
+}
+
+/// What to do next.
+#[derive(Debug)]
+pub(super) enum Step {
+    Send(Outgoing),
+    Wait(Wants),
+}
+
+/// Everything a producer holds.
+#[derive(Debug)]
+pub(super) struct Accumulator {
+    settings: Settings,
+    topics: HashMap<Arc<str>, TopicQueue>,
+    partitions: Vec<Partition>,
+    /// Partitions with batches to send; the one served last stands last.
+    active: VecDeque<usize>,
+    /// Deadlines of the requests in flight, by broker, in order.
+    in_flight: HashMap<i32, VecDeque<Instant>>,
+    /// Records whose topic's partitions are not known yet.
+    unrouted: usize,
+    identity: Option<Identity>,
+    ended: Option<ProduceError>,
+    flushes: usize,
+}
+
+impl Accumulator {
+    pub(super) fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            topics: HashMap::new(),
+            partitions: Vec::new(),
+            active: VecDeque::new(),
+            in_flight: HashMap::new(),
+            unrouted: 0,
+            identity: None,
+            ended: None,
+            flushes: 0,
+        }
+    }
+
+    /// Queues a record; true when something may have to be sent for it.
+    ///
+    /// # Errors
+    /// Gives the record back with the reason when the producer has ended or the partition does not exist.
+    pub(super) fn append(
+        &mut self,
+        topic: &str,
+        pending: Pending,
+        cluster: &Cluster,
+    ) -> Result<bool, Box<(Pending, ProduceError)>> {
+        if let Some(ended) = &self.ended {
+            return Err(Box::new((pending, ended.clone())));
+        }
+        if !self.topics.contains_key(topic) {
+            self.topics.insert(topic.into(), TopicQueue::default());
+            self.learn_topic(topic, cluster);
+        }
+        let Some(queue) = self.topics.get_mut(topic) else { return Ok(false) };
+        if queue.slots.is_empty() {
+            queue.unrouted.push_back(pending);
+            self.unrouted += 1;
+            return Ok(true);
+        }
+        let limit = self.settings.batch_size;
+        let partitions = &self.partitions;
+        let bytes = pending.bytes;
+        let is_open = |slot: usize| partitions.get(slot).is_some_and(|found| found.queue.has_open_batch(bytes, limit));
+        let Some(slot) = queue.route(&pending, is_open) else {
+            let partition = pending.partition.unwrap_or(-1);
+            let error = ProduceError::UnknownPartition { topic: topic.to_owned(), partition };
+            return Err(Box::new((pending, error)));
+        };
+        let partition = &mut self.partitions[slot];
+        let began = partition.queue.append(pending, limit, self.settings.compression);
+        let fills = began || partition.queue.head_is_full(FULL_BYTES);
+        self.activate(slot);
+        Ok(fills)
+    }
+
+    /// Takes in a new view of the cluster; answers records that it says can never be sent.
+    pub(super) fn learn(&mut self, cluster: &Cluster) -> Vec<(Pending, ProduceError)> {
+        let mut refused = Vec::new();
+        let names: Vec<Arc<str>> = self.topics.keys().cloned().collect();
+        for name in names {
+            self.learn_topic(&name, cluster);
+            let Some(queue) = self.topics.get_mut(&name) else { continue };
+            if queue.unrouted.is_empty() {
+                continue;
+            }
+            let unrouted = std::mem::take(&mut queue.unrouted);
+            self.unrouted -= unrouted.len();
+            let error = cluster.topic(&name).map(|topic| topic.error).filter(|code| !code.is_ok() && !code.is_retriable());
+            for pending in unrouted {
+                if let Some(code) = error {
+                    refused.push((pending, ProduceError::Topic { topic: name.to_string(), code }));
+                } else if let Err(kept) = self.append(&name, pending, cluster) {
+                    refused.push(*kept);
+                }
+            }
+        }
+        refused
+    }
+
+    /// Makes places for the partitions a topic has.
+    fn learn_topic(&mut self, name: &str, cluster: &Cluster) {
+        let Some(known) = cluster.topic(name).filter(|topic| topic.is_usable()) else { return };
+        let Some(queue) = self.topics.get_mut(name) else { return };
+        for index in queue.slots.len()..known.partitions.len() {
+            queue.slots.push(self.partitions.len());
+            let (topic, index) = (known.name.clone(), index as i32);
+            self.partitions.push(Partition { topic, index, queue: PartitionQueue::default(), active: false });
+        }
+    }
+
+    /// The next request, or what has to happen before there can be one.
+    pub(super) fn next(&mut self, now: Instant, cluster: &Cluster, connected: impl Fn(i32) -> bool) -> Step {
+        let mut wants = Wants::default();
+        let mut chosen: Option<i32> = None;
+        for position in 0..self.active.len() {
+            let slot = self.active[position];
+            let Some(node) = self.ready(slot, now, cluster, &mut wants) else { continue };
+            if !connected(node) {
+                if !wants.connections.contains(&node) {
+                    wants.connections.push(node);
+                }
+            } else if self.deserves_request(slot, node, now, &mut wants) {
+                chosen = Some(node);
+                break;
+            }
+        }
+        if let Some(node) = chosen {
+            return Step::Send(self.gather(node, now, cluster));
+        }
+        if self.unrouted > 0 {
+            wants.metadata = true;
+            let fronts = self.topics.values().filter_map(|topic| topic.unrouted.front());
+            fronts.for_each(|pending| wants.by(pending.deadline));
+        }
+        self.in_flight.values().filter_map(|deadlines| deadlines.front()).for_each(|deadline| wants.by(*deadline));
+        Step::Wait(wants)
+    }
+
+    /// The broker a partition's next batch can go to now; else notes in `wants` what it waits for.
+    fn ready(&self, slot: usize, now: Instant, cluster: &Cluster, wants: &mut Wants) -> Option<i32> {
+        let partition = &self.partitions[slot];
+        let deadline = partition.queue.head()?.deadline;
+        wants.by(deadline);
+        if deadline <= now {
+            return None;
+        }
+        let limit = if self.settings.idempotent { self.settings.max_in_flight } else { 1 };
+        let from = partition.queue.sendable_from(limit)?;
+        if from > now {
+            wants.by(from);
+            return None;
+        }
+        if self.settings.idempotent && partition.queue.lacks_identity(self.identity) {
+            wants.identity = true;
+            return None;
+        }
+        let leader = cluster.leader(&partition.topic, partition.index);
+        wants.metadata |= leader.is_none();
+        leader.map(|(node, _)| node)
+    }
+
+    /// Whether a connected broker should get a partition's next batch now.
+    fn deserves_request(&self, slot: usize, node: i32, now: Instant, wants: &mut Wants) -> bool {
+        let queue = &self.partitions[slot].queue;
+        let in_flight = self.in_flight.get(&node).map_or(0, VecDeque::len);
+        let is_full = queue.head_is_full(FULL_BYTES);
+        if in_flight >= self.settings.max_in_flight || (in_flight > 0 && !is_full) {
+            return false;
+        }
+        let Some(head) = queue.head() else { return false };
+        let lingers_until = head.queued + self.settings.linger;
+        if lingers_until > now && !queue.head_is_full(self.settings.batch_size) && self.flushes == 0 {
+            wants.by(lingers_until);
+            return false;
+        }
+        true
+    }
+
+    /// Takes a batch of each partition that can go to `node` now.
+    fn gather(&mut self, node: i32, now: Instant, cluster: &Cluster) -> Outgoing {
+        let mut batches: Vec<(Slot, Batch)> = Vec::new();
+        let mut bytes = 0;
+        for _ in 0..self.active.len() {
+            let Some(slot) = self.active.pop_front() else { break };
+            let size = self.partitions[slot].queue.head().map_or(0, |head| head.bytes);
+            let fits = batches.is_empty() || bytes + size <= REQUEST_BYTES_MAX;
+            if fits && self.ready(slot, now, cluster, &mut Wants::default()) == Some(node) {
+                let identity = self.identity.filter(|_| self.settings.idempotent);
+                if let Some(batch) = self.partitions[slot].queue.take(identity) {
+                    bytes += batch.bytes;
+                    batches.push((Slot(slot), batch));
+                }
+            }
+            if self.partitions[slot].queue.is_empty() {
+                self.partitions[slot].active = false;
+            } else {
+                self.active.push_back(slot);
+            }
+        }
+        let left = batches.iter().map(|(_, batch)| batch.deadline.saturating_duration_since(now)).min();
+        let timeout = left.unwrap_or(Duration::MAX).min(self.settings.request_timeout);
+        self.in_flight.entry(node).or_default().push_back(now + timeout);
+        Outgoing { node, batches, timeout }
+    }
+
+    /// Takes in what came of a request; answers the batches whose fate is known now.
+    pub(super) fn complete(&mut self, node: i32, outcomes: Vec<(Slot, Batch, Outcome)>, now: Instant) -> Vec<Settled> {
+        if let Some(deadlines) = self.in_flight.get_mut(&node) {
+            deadlines.pop_front();
+            if deadlines.is_empty() {
+                self.in_flight.remove(&node);
+            }
+        }
+        self.complete_unsent(outcomes, now)
+    }
+
+    /// Takes in what came of batches that were taken and are in no request.
+    pub(super) fn complete_unsent(&mut self, outcomes: Vec<(Slot, Batch, Outcome)>, now: Instant) -> Vec<Settled> {
+        let mut settled = Vec::new();
+        for (Slot(slot), batch, outcome) in outcomes {
+            let partition = &mut self.partitions[slot];
+            let backoff = self.settings.backoff.jittered(partition.queue.failures() + 1);
+            let name = Name { topic: &partition.topic, partition: partition.index };
+            settled.extend(partition.queue.complete(name, batch, outcome, now, backoff));
+            self.activate(slot);
+        }
+        let fatal = settled.iter().find_map(|settled| match settled {
+            Settled::Fatal(_, error) => Some(error.clone()),
+            Settled::Done(..) => None,
+        });
+        if let Some(error) = fatal {
+            settled.extend(self.end(error).into_iter().map(|(batch, error)| Settled::Done(batch, Err(error))));
+        }
+        if let Some(error) = &self.ended {
+            let waiting = self.partitions.iter_mut().flat_map(|partition| partition.queue.take_all());
+            settled.extend(waiting.map(|batch| Settled::Done(batch, Err(error.clone()))));
+        }
+        settled
+    }
+
+    /// Takes what has waited too long: batches, records without a partition, and brokers whose answer is overdue.
+    pub(super) fn expire(&mut self, now: Instant) -> Expired {
+        let timeout = self.settings.delivery_timeout;
+        let mut expired = Expired::default();
+        for slot in &self.active {
+            expired.batches.extend(self.partitions[*slot].queue.expire(now, timeout));
+        }
+        for (name, topic) in &mut self.topics {
+            while topic.unrouted.front().is_some_and(|pending| pending.deadline <= now) {
+                let last = Some(format!("topic {name} is not known to the cluster"));
+                let error = ProduceError::DeliveryTimeout { waited: timeout, may_be_written: false, last };
+                expired.records.extend(topic.unrouted.pop_front().map(|pending| (pending, error)));
+                self.unrouted -= 1;
+            }
+        }
+        let overdue = |deadlines: &VecDeque<Instant>| deadlines.front().is_some_and(|deadline| *deadline <= now);
+        expired.brokers.extend(self.in_flight.iter().filter(|(_, due)| overdue(due)).map(|(node, _)| *node));
+        expired
+    }
+
+    /// Ends the producer: what waits and what comes later fails with `error`.
+    pub(super) fn end(&mut self, error: ProduceError) -> Vec<(Batch, ProduceError)> {
+        let error = self.ended.get_or_insert(error).clone();
+        let waiting = self.partitions.iter_mut().flat_map(|partition| partition.queue.take_all());
+        waiting.map(|batch| (batch, error.clone())).collect()
+    }
+
+    /// Takes the records that have no partition yet, after the end.
+    pub(super) fn take_unrouted(&mut self) -> Vec<Pending> {
+        self.unrouted = 0;
+        self.topics.values_mut().flat_map(|topic| topic.unrouted.drain(..)).collect()
+    }
+
+    /// Why the producer has ended, if it has.
+    pub(super) fn ended(&self) -> Option<&ProduceError> {
+        self.ended.as_ref()
+    }
+
+    /// The producer's id for partitions that need one from now on.
+    pub(super) fn set_identity(&mut self, identity: Identity) {
+        self.identity = Some(identity);
+    }
+
+    /// While flushes are under way nothing lingers.
+    pub(super) fn begin_flush(&mut self) {
+        self.flushes += 1;
+    }
+
+    /// Counterpart of [`Accumulator::begin_flush`].
+    pub(super) fn end_flush(&mut self) {
+        self.flushes = self.flushes.saturating_sub(1);
+    }
+
+    /// The topic and partition of a slot.
+    pub(super) fn name(&self, Slot(slot): Slot) -> (Arc<str>, i32) {
+        let partition = &self.partitions[slot];
+        (partition.topic.clone(), partition.index)
+    }
+
+    fn activate(&mut self, slot: usize) {
+        let partition = &mut self.partitions[slot];
+        if !partition.active && !partition.queue.is_empty() {
+            partition.active = true;
+            self.active.push_back(slot);
+        }
+    }
+}
+
+/// What has waited too long.
+#[derive(Debug, Default)]
+pub(super) struct Expired {
+    pub(super) batches: Vec<Settled>,
+    pub(super) records: Vec<(Pending, ProduceError)>,
+    /// Brokers to give up the connection to.
+    pub(super) brokers: Vec<i32>,
+}
+
+impl Wants {
+    /// Whether the same is to be done as in `other`, whenever that is.
+    pub(super) fn same_chores(&self, other: &Self) -> bool {
+        (&self.connections, self.metadata, self.identity) == (&other.connections, other.metadata, other.identity)
+    }
+
+    /// Wakes no later than `at`.
+    fn by(&mut self, at: Instant) {
+        self.wake_at = Some(self.wake_at.map_or(at, |earlier| earlier.min(at)));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! The command line: one file per command.
+//!
+//! Each command's arguments are a clap struct whose `execute` does the work; what several commands share is in `flags`.
+//! Exit codes: 0 done, 1 failed (the reason is on standard error), 2 the command line itself is wrong.
+
+mod broker;
+mod cdc;
+mod config;
+mod consume;
+mod demo;
+mod dev;
+mod flags;
+mod outbox;
+mod process;
+mod produce;
+mod run;
+mod text;
+mod topic;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// Events from your Postgres to any Kafka client: a small Kafka-protocol broker and an outbox connector.
+#[derive(Debug, Parser)]
+#[command(
+    name = "pillion",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "\
+First steps:
+  pillion demo                                   see all of it work, nothing needs to be installed
+  pillion outbox init --postgres URL --apply     make the outbox table, publication and slot in your database
+  pillion run --postgres URL                     relay its events, with the broker on 127.0.0.1:9092
+  pillion consume outbox.event.order             read them (so does any Kafka client)
+
+Settings: --config FILE (TOML) < environment PILLION_* < flags; `pillion config` lists every key.
+Logs go to standard error; PILLION_LOG sets their level (error, warn, info, debug), OTEL_EXPORTER_OTLP_ENDPOINT where traces go."
+)]
+pub(crate) struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Arguments),
+    Broker(broker::Arguments),
+    Cdc(cdc::Arguments),
+    Dev(dev::Arguments),
+    Demo(demo::Arguments),
+    Outbox(outbox::Arguments),
+    Topic(topic::Arguments),
+    Produce(produce::Arguments),
+    Consume(consume::Arguments),
+    Config(config::Arguments),
+}
+
+impl CommandLine {
+    /// Does what the command line asks; returns when it is done.
+    pub(crate) fn execute(self) -> Result<()> {
+        match self.command {
+            Command::Run(arguments) => arguments.execute(),
+            Command::Broker(arguments) => arguments.execute(),
+            Command::Cdc(arguments) => arguments.execute(),
+            Command::Dev(arguments) => arguments.execute(),
+            Command::Demo(arguments) => arguments.execute(),
+            Command::Outbox(arguments) => arguments.execute(),
+            Command::Topic(arguments) => arguments.execute(),
+            Command::Produce(arguments) => arguments.execute(),
+            Command::Consume(arguments) => arguments.execute(),
+            Command::Config(arguments) => arguments.execute(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+//! `pillion cdc`: the outbox connector alone.
+
+use anyhow::Result;
+use clap::Args;
+
+use super::flags::{ConfigurationFlags, ConnectorFlags};
+use super::process::{self, Kind};
+use crate::config::Parts;
+use crate::{sidecar, signals};
+
+/// Run the outbox connector alone, against pillion's broker or an Apache Kafka cluster
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pillion cdc --postgres postgresql://shop:secret@localhost/shop --bootstrap 127.0.0.1:9092
+  pillion cdc --postgres URL --bootstrap kafka-1:9092,kafka-2:9092 --table orders.outbox --table payments.outbox
+  pillion cdc --postgres URL --set 'route.topic.replacement=events.${routedByValue}'
+
+The database needs wal_level=logical, a publication with the outbox table, and a replication slot:
+`pillion outbox init` prints or makes them, --auto-init makes them at the start.")]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    connector: ConnectorFlags,
+    #[command(flatten)]
+    configuration: ConfigurationFlags,
+}
+
+impl Arguments {
+    pub(super) fn execute(self) -> Result<()> {
+        let parts = Parts { broker: false, connector: true };
+        let configuration = self.configuration.read(parts, |layers| self.connector.add_to(layers))?;
+        process::run(Kind::Service, async { sidecar::run(configuration, signals::stop_on_signal()?).await })
+    }
+}

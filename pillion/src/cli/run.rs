@@ -1,0 +1,38 @@
+//! `pillion run`: broker and connector in one process.
+
+use anyhow::Result;
+use clap::Args;
+
+use super::flags::{BrokerFlags, ConfigurationFlags, ConnectorFlags};
+use super::process::{self, Kind};
+use crate::config::Parts;
+use crate::{sidecar, signals};
+
+/// Run the broker and the outbox connector together
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pillion run --postgres postgresql://shop:secret@localhost/shop --auto-init
+  pillion run --config pillion.toml --data-dir /var/lib/pillion --listen 0.0.0.0:9092
+  pillion run --postgres URL --listen 127.0.0.1:9092 --listener DOCKER://0.0.0.0:9094=pillion:9094
+
+The first line on standard output is the address the broker is bound to, printed once it answers.
+Ctrl-C and SIGTERM stop the connector, then the broker. For the connector's needs see `pillion outbox init --help`.")]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    broker: BrokerFlags,
+    #[command(flatten)]
+    connector: ConnectorFlags,
+    #[command(flatten)]
+    configuration: ConfigurationFlags,
+}
+
+impl Arguments {
+    pub(super) fn execute(self) -> Result<()> {
+        let configuration = self.configuration.read(Parts { broker: true, connector: true }, |layers| {
+            self.broker.add_to(layers);
+            self.connector.add_to(layers);
+        })?;
+        process::run(Kind::Service, async { sidecar::run(configuration, signals::stop_on_signal()?).await })
+    }
+}

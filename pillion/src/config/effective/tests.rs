@@ -1,0 +1,33 @@
+use super::*;
+
+const BOTH: [Part; 2] = [Part::Broker, Part::Connector];
+
+fn effective_of(assignments: &[&str]) -> Vec<EffectiveSetting> {
+    let mut layers = Layers::default();
+    assignments.iter().for_each(|assignment| layers.add_set(assignment, &BOTH));
+    effective(layers).unwrap()
+}
+
+fn shown(settings: &[EffectiveSetting], key: &str) -> (Option<String>, String) {
+    let setting = settings.iter().find(|setting| setting.key == key).unwrap();
+    (setting.value.clone(), setting.origin.to_string())
+}
+
+#[test]
+fn every_key_is_listed_with_value_and_origin() {
+    let settings = effective_of(&["num.partitions=3"]);
+    assert_eq!(settings.len(), keys::all().len());
+    assert_eq!(shown(&settings, "num.partitions"), (Some("3".to_owned()), "--set num.partitions".to_owned()));
+    assert_eq!(shown(&settings, "slot.name"), (Some("pillion".to_owned()), "default".to_owned()));
+    assert_eq!(shown(&settings, "listeners").0.as_deref(), Some("PLAINTEXT://127.0.0.1:9092"));
+    assert_eq!(shown(&settings, "postgres.url"), (None, "default".to_owned()));
+}
+
+#[test]
+fn no_password_is_shown() {
+    let url = effective_of(&["postgres.url=postgresql://shop:hunter2@db/orders"]);
+    assert_eq!(shown(&url, "postgres.url").0.as_deref(), Some("postgresql://shop@db:5432/orders"));
+    let parts = effective_of(&["database.hostname=db", "database.user=shop", "database.password=hunter2"]);
+    assert_eq!(shown(&parts, "database.password").0.as_deref(), Some(HIDDEN));
+    assert!(!format!("{url:?}{parts:?}").contains("hunter2"));
+}

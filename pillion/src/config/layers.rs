@@ -1,0 +1,166 @@
+//! Puts file, environment and flags on top of each other: the last word on each key, and who said it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use toml::Value;
+
+use super::keys::{self, Part, Variable};
+use super::problem::ConfigurationError;
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Nobody said anything.
+    Default,
+    /// This file.
+    File(PathBuf),
+    /// This variable of the environment.
+    Environment(String),
+    /// This flag, as on the command line.
+    Flag(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Environment(name) | Self::Flag(name) => f.write_str(name),
+        }
+    }
+}
+
+/// A value and who gave it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Setting {
+    /// As text, whatever its type.
+    pub(crate) value: String,
+    /// Who gave it.
+    pub(crate) origin: Origin,
+}
+
+/// The layers put together so far. Add the file first, then the environment, then flags.
+#[derive(Debug, Default)]
+pub(crate) struct Layers {
+    settings: BTreeMap<&'static str, Setting>,
+    problems: Vec<String>,
+}
+
+impl Layers {
+    /// Adds a TOML file. Dotted keys and tables come to the same: `num.partitions = 3`, or `partitions = 3` under `[num]`;
+    /// an array stands for its elements with commas between.
+    pub(crate) fn add_file(&mut self, path: &Path) {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) => return self.problems.push(format!("cannot read {}: {error}", path.display())),
+        };
+        match text.parse::<toml::Table>() {
+            Ok(table) => self.add_table("", &table, &Origin::File(path.to_owned())),
+            Err(error) => {
+                self.problems.push(format!("{} is not TOML: {}", path.display(), error.to_string().trim_end()));
+            }
+        }
+    }
+
+    fn add_table(&mut self, prefix: &str, table: &toml::Table, origin: &Origin) {
+        for (name, value) in table {
+            let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+            match value {
+                Value::Table(table) => self.add_table(&key, table, origin),
+                value => match plain_text(value) {
+                    Some(text) => self.add(&key, text, origin.clone()),
+                    None => self.problems.push(format!("{key} ({origin}): expected text, a number, true or false")),
+                },
+            }
+        }
+    }
+
+    /// Adds the variables whose names begin with `PILLION_`; an empty one counts as unset, as compose files leave them.
+    pub(crate) fn add_environment(&mut self, variables: impl Iterator<Item = (String, String)>) {
+        for (name, value) in variables.filter(|(name, value)| name.starts_with("PILLION_") && !value.is_empty()) {
+            match keys::variable(&name) {
+                Variable::Key(key) => self.add(key, value, Origin::Environment(name)),
+                Variable::Ignored => {}
+                Variable::Unknown => {
+                    let suggestion = keys::variable_suggestion(&name);
+                    self.problems.push(format!("{name} in the environment is not known; {suggestion}"));
+                }
+            }
+        }
+    }
+
+    /// Adds a flag of its own, such as `--data-dir`.
+    pub(crate) fn add_flag(&mut self, flag: &str, key: &'static str, value: String) {
+        self.add(key, value, Origin::Flag(flag.to_owned()));
+    }
+
+    /// Adds a value for a key that nobody has said anything about so far.
+    pub(crate) fn add_default(&mut self, key: &'static str, value: &str) {
+        self.settings.entry(key).or_insert_with(|| Setting { value: value.to_owned(), origin: Origin::Default });
+    }
+
+    /// Adds one `--set key=value`; the key must be for one of `parts`.
+    pub(crate) fn add_set(&mut self, assignment: &str, parts: &[Part]) {
+        let Some((key, value)) = assignment.split_once('=') else {
+            return self.problems.push(format!("--set {assignment}: expected key=value"));
+        };
+        let origin = Origin::Flag(format!("--set {}", key.trim()));
+        match keys::find(key.trim()) {
+            Some((key, part)) if !parts.contains(&part) => {
+                let owner = if part == Part::Broker { "the broker" } else { "the outbox connector" };
+                self.problems.push(format!("--set {key}: this is for {owner}, which this command does not run"));
+            }
+            _ => self.add(key.trim(), value.trim().to_owned(), origin),
+        }
+    }
+
+    fn add(&mut self, key: &str, value: String, origin: Origin) {
+        match keys::find(key) {
+            Some((key, _)) => {
+                self.settings.insert(key, Setting { value, origin });
+            }
+            None => self.problems.push(format!("{key} ({origin}): unknown key; {}", keys::suggestion(key))),
+        }
+    }
+
+    /// What was said so far, defaults not among it.
+    pub(super) fn said(&self) -> BTreeMap<&'static str, Setting> {
+        self.settings.clone()
+    }
+
+    /// The settings with everything wrong so far.
+    pub(super) fn into_parts(self) -> (BTreeMap<&'static str, Setting>, Vec<String>) {
+        (self.settings, self.problems)
+    }
+
+    /// The settings.
+    ///
+    /// # Errors
+    /// Everything wrong with them as texts; values are not looked at.
+    #[cfg(test)]
+    pub(super) fn finish(self) -> Result<BTreeMap<&'static str, Setting>, ConfigurationError> {
+        ConfigurationError::unless_none(self.problems)?;
+        Ok(self.settings)
+    }
+}
+
+/// The text of a value that is not a table; `None` for dates and nested arrays.
+fn plain_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Float(number) => Some(number.to_string()),
+        Value::Boolean(switch) => Some(switch.to_string()),
+        Value::Array(elements) => {
+            let is_nested = elements.iter().any(|element| matches!(element, Value::Array(_) | Value::Table(_)));
+            let texts = elements.iter().map(plain_text).collect::<Option<Vec<_>>>()?;
+            (!is_nested).then(|| texts.join(","))
+        }
+        Value::Datetime(_) | Value::Table(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
