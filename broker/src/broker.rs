@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use crate::catalogue::{Catalogue, CatalogueError, Topic, TopicRecord, Topics};
 use crate::config::BrokerConfig;
+use crate::groups::coordinator::GroupCoordinator;
 use crate::log::{Log, LogConfig, LogError};
 use crate::network::listener::Listener;
 use crate::partition::{Partition, PartitionShared};
@@ -25,6 +26,8 @@ pub(crate) struct BrokerState {
     pub(crate) topics: Topics,
     pub(crate) catalogue: Catalogue,
     pub(crate) partitions: Arc<PartitionShared>,
+    /// Consumer groups and their committed offsets.
+    pub(crate) groups: Arc<GroupCoordinator>,
     /// Listeners by name, for metadata that names them.
     pub(crate) listeners: Vec<Arc<Listener>>,
     /// Held while topics are made or deleted: one change at a time.
@@ -74,7 +77,8 @@ impl BrokerState {
         listeners: Vec<Arc<Listener>>,
     ) -> Self {
         let (topics, topic_changes) = (Topics::default(), Mutex::default());
-        Self { config, cluster_id, topics, catalogue, partitions, listeners, topic_changes }
+        let groups = Arc::new(GroupCoordinator::new((&config).into()));
+        Self { config, cluster_id, topics, catalogue, partitions, groups, listeners, topic_changes }
     }
 
     /// Makes topics: durable in the catalogue first, then in service. Each has its own outcome. Blocks.
@@ -112,6 +116,7 @@ impl BrokerState {
         let topic = self.topics.by_name(name).ok_or(TopicChangeError::Unknown)?;
         self.catalogue.put_topics([(name.to_owned(), None)])?;
         self.topics.remove(&[name]);
+        self.groups.topic_deleted(&topic.name);
         for partition in &topic.partitions {
             partition.delete();
             let directory = self.partition_directory(name, partition.index());

@@ -74,11 +74,14 @@ macro_rules! api {
         api!($request, $operation on $resource, $handle, advertised from *messages::$request::VERSIONS.start())
     };
     ($request:ident, $operation:ident on $resource:ident, $handle:path, advertised from $first:expr) => {
+        api!($request, $operation on $resource, $handle, $first..=*messages::$request::VERSIONS.end())
+    };
+    ($request:ident, $operation:ident on $resource:ident, $handle:path, $advertised:expr) => {
         Api {
             key: <messages::$request as pillion_wire::ApiMessage>::KEY,
             name: <messages::$request as pillion_wire::ApiMessage>::API,
-            advertised: $first..=*messages::$request::VERSIONS.end(),
-            served: messages::$request::VERSIONS,
+            advertised: $advertised,
+            served: *messages::$request::VERSIONS.start()..=*$advertised.end(),
             operation: Operation::$operation,
             resource: Resource::$resource,
             flexible_from: messages::$request::FLEXIBLE_FROM,
@@ -97,7 +100,15 @@ pub(crate) static APIS: &[Api] = &[
     api!(FetchRequest, Read on Topic, handlers::fetch::handle),
     api!(ListOffsetsRequest, Describe on Topic, handlers::list_offsets::handle),
     api!(MetadataRequest, Describe on Topic, handlers::metadata::handle),
-    api!(ApiVersionsRequest, Unchecked on Cluster, handlers::api_versions::handle),
+    // Version 5 is in Kafka 4.4's schemas, but its brokers answer up to 4.
+    api!(OffsetCommitRequest, Read on Group, handlers::offset_commit::handle),
+    api!(OffsetFetchRequest, Describe on Group, handlers::offset_fetch::handle),
+    api!(FindCoordinatorRequest, Describe on Group, handlers::find_coordinator::handle),
+    api!(JoinGroupRequest, Read on Group, handlers::join_group::handle),
+    api!(HeartbeatRequest, Read on Group, handlers::heartbeat::handle),
+    api!(LeaveGroupRequest, Read on Group, handlers::leave_group::handle),
+    api!(SyncGroupRequest, Read on Group, handlers::sync_group::handle),
+    api!(ApiVersionsRequest, Unchecked on Cluster, handlers::api_versions::handle, 0..=4),
     api!(CreateTopicsRequest, Create on Topic, handlers::create_topics::handle),
     api!(DeleteTopicsRequest, Delete on Topic, handlers::delete_topics::handle),
     api!(InitProducerIdRequest, IdempotentWrite on Cluster, handlers::init_producer_id::handle),
@@ -209,12 +220,6 @@ pub(crate) fn dispatch(
         RequestHeader::skip_tagged_fields(&mut reader).map_err(DispatchError::Header)?;
     }
     let body = frame.slice(reader.position()..);
-    let call = Call {
-        broker: Arc::clone(broker),
-        session: session.clone(),
-        responder: responder(),
-        header,
-        body,
-    };
+    let call = Call { broker: Arc::clone(broker), session: session.clone(), responder: responder(), header, body };
     (api.handle)(call).map_err(|source| DispatchError::Body { api: api.name, version, source })
 }

@@ -11,6 +11,7 @@ mod descriptors;
 mod disk;
 mod dispatch;
 mod error_codes;
+mod groups;
 mod handlers;
 mod log;
 mod network;

@@ -18,6 +18,7 @@ use crate::catalogue::{Catalogue, CatalogueError};
 use crate::config::{BrokerConfig, Durability};
 use crate::data_directory::{DataDirectory, DataDirectoryError};
 use crate::disk::{Disk, RealDisk};
+use crate::groups::coordinator::OFFSETS_TOPIC;
 use crate::network::listener::{BoundListener, ConnectionLimits};
 use crate::partition::{PartitionShared, SpaceGuard};
 use crate::sync::{DirtyBytes, SyncScheduler};
@@ -109,6 +110,7 @@ impl Broker {
         let (state, directory) = opened.map_err(|_| StartError::RuntimeEnded)??;
         let (state, limits) = (Arc::new(state), Arc::new(limits));
         let (connections, stop) = (TaskTracker::new(), CancellationToken::new());
+        state.groups.start(state.topics.by_name(OFFSETS_TOPIC), &connections, stop.clone());
         for listener in bound {
             listener.serve(&state, &limits, &connections, &stop);
         }
@@ -135,6 +137,8 @@ impl RunningBroker {
     /// [`StopError`] when something could not be synced; the next start recovers then.
     pub async fn shutdown(self) -> Result<(), StopError> {
         self.stop.cancel();
+        // Members that wait for others are told to come again, or the connections would wait with them.
+        self.state.groups.stop();
         self.connections.close();
         self.connections.wait().await;
         let Self { state, directory, .. } = self;
@@ -180,7 +184,8 @@ fn open(
     let cluster_id = directory.cluster_id().to_owned();
     let state = BrokerState::new(config, cluster_id, catalogue, Arc::new(shared), listeners);
     for (name, record) in topics {
-        let failed = |source: Box<dyn std::error::Error + Send + Sync>| StartError::Topic { topic: name.clone(), source };
+        let failed =
+            |source: Box<dyn std::error::Error + Send + Sync>| StartError::Topic { topic: name.clone(), source };
         let configs = record.configs.iter().map(|entry| (entry.name.clone(), entry.value.clone()));
         let config = TopicConfig::new(configs).map_err(|error: TopicConfigError| failed(error.into()))?;
         let topic = state.open_topic(&name, &record, config, clean);

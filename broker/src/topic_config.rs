@@ -79,28 +79,94 @@ use ConfigKind::{Boolean, Double, Int, List, Long, Text};
 /// Every key, by name. Values that this broker does not honour yet are refused, not ignored.
 pub(crate) static TOPIC_CONFIG_KEYS: &[TopicConfigKey] = &[
     key("cleanup.policy", List, Some("delete"), is_cleanup_policy, "delete old segments, compact by key, or both"),
-    key("compression.type", Text, Some("producer"), |value| value == "producer", "codec batches are kept in; only the producer's own for now"),
+    key(
+        "compression.type",
+        Text,
+        Some("producer"),
+        |value| value == "producer",
+        "codec batches are kept in; only the producer's own for now",
+    ),
     key("delete.retention.ms", Long, Some("86400000"), is_count, "how long a compacted topic keeps tombstones"),
     key("file.delete.delay.ms", Long, Some("60000"), is_count, "how long a deleted segment's file stays"),
-    key("flush.messages", Long, Some("9223372036854775807"), is_count, "records between syncs; acknowledged records are synced anyway unless log.durability=async"),
+    key(
+        "flush.messages",
+        Long,
+        Some("9223372036854775807"),
+        is_count,
+        "records between syncs; acknowledged records are synced anyway unless log.durability=async",
+    ),
     key("flush.ms", Long, Some("9223372036854775807"), is_count, "time between syncs, as flush.messages"),
     key("index.interval.bytes", Int, Some("4096"), is_int_count, "bytes of records between index entries"),
     key("max.compaction.lag.ms", Long, Some("9223372036854775807"), is_count, "how long a record may stay uncompacted"),
     key("max.message.bytes", Int, None, is_int_count, "the largest batch"),
-    key("message.timestamp.after.max.ms", Long, Some("3600000"), is_count, "how far a timestamp may be ahead of the broker's clock"),
-    key("message.timestamp.before.max.ms", Long, Some("9223372036854775807"), is_count, "how far a timestamp may be behind the broker's clock"),
-    key("message.timestamp.type", Text, Some("CreateTime"), |value| value == "CreateTime", "who sets timestamps; only the producer for now"),
-    key("min.cleanable.dirty.ratio", Double, Some("0.5"), is_fraction, "share of uncompacted bytes that starts a compaction"),
+    key(
+        "message.timestamp.after.max.ms",
+        Long,
+        Some("3600000"),
+        is_count,
+        "how far a timestamp may be ahead of the broker's clock",
+    ),
+    key(
+        "message.timestamp.before.max.ms",
+        Long,
+        Some("9223372036854775807"),
+        is_count,
+        "how far a timestamp may be behind the broker's clock",
+    ),
+    key(
+        "message.timestamp.type",
+        Text,
+        Some("CreateTime"),
+        |value| value == "CreateTime",
+        "who sets timestamps; only the producer for now",
+    ),
+    key(
+        "min.cleanable.dirty.ratio",
+        Double,
+        Some("0.5"),
+        is_fraction,
+        "share of uncompacted bytes that starts a compaction",
+    ),
     key("min.compaction.lag.ms", Long, Some("0"), is_count, "how long a record stays uncompacted at least"),
     key("min.insync.replicas", Int, Some("1"), is_positive_int, "replicas that must have a record; this broker is one"),
-    key("preallocate", Boolean, Some("false"), is_boolean, "make segment files at full size; files are grown ahead anyway"),
+    key(
+        "preallocate",
+        Boolean,
+        Some("false"),
+        is_boolean,
+        "make segment files at full size; files are grown ahead anyway",
+    ),
     key("retention.bytes", Long, Some("-1"), is_count_or_unlimited, "bytes a partition keeps; -1 for all"),
     key("retention.ms", Long, Some("604800000"), is_count_or_unlimited, "time a partition keeps records; -1 for ever"),
-    key("segment.bytes", Int, None, |value| value.parse::<i32>().is_ok_and(|number| number >= 14), "size at which a segment is closed"),
-    key("segment.index.bytes", Int, Some("10485760"), |value| value.parse::<i32>().is_ok_and(|number| number >= 4), "size of an index at which its segment is closed"),
+    key(
+        "segment.bytes",
+        Int,
+        None,
+        |value| value.parse::<i32>().is_ok_and(|number| number >= 14),
+        "size at which a segment is closed",
+    ),
+    key(
+        "segment.index.bytes",
+        Int,
+        Some("10485760"),
+        |value| value.parse::<i32>().is_ok_and(|number| number >= 4),
+        "size of an index at which its segment is closed",
+    ),
     key("segment.jitter.ms", Long, Some("0"), is_count, "spread of segment.ms, so that not all segments close at once"),
-    key("segment.ms", Long, Some("604800000"), |value| value.parse::<i64>().is_ok_and(|number| number >= 1), "age at which a segment is closed"),
-    key("unclean.leader.election.enable", Boolean, Some("false"), is_boolean, "let a replica that is behind lead; there is one replica"),
+    key(
+        "segment.ms",
+        Long,
+        Some("604800000"),
+        |value| value.parse::<i64>().is_ok_and(|number| number >= 1),
+        "age at which a segment is closed",
+    ),
+    key(
+        "unclean.leader.election.enable",
+        Boolean,
+        Some("false"),
+        is_boolean,
+        "let a replica that is behind lead; there is one replica",
+    ),
 ];
 
 /// A setting that is not taken.
@@ -135,7 +201,11 @@ impl TopicConfig {
             let Some(key) = TOPIC_CONFIG_KEYS.iter().find(|key| key.name == name) else {
                 return Err(TopicConfigError::UnknownKey(name));
             };
-            if (key.accepts)(&value) { Ok((name, value)) } else { Err(TopicConfigError::InvalidValue { key: name, value }) }
+            if (key.accepts)(&value) {
+                Ok((name, value))
+            } else {
+                Err(TopicConfigError::InvalidValue { key: name, value })
+            }
         });
         Ok(Self { entries: entries.collect::<Result<_, _>>()? })
     }

@@ -1,4 +1,21 @@
 //! The outbox connector: rows committed to an outbox table in Postgres become records in Kafka topics.
+//!
+//! ```text
+//!  Postgres WAL ─▶ replication ─▶ pgoutput ─▶ router ─▶ connector ─▶ publish ─▶ any Kafka cluster
+//!                      ▲                                   │
+//!                      └────── confirmed position ◀────────┘   after the broker's acknowledgement
+//! ```
+//!
+//! - [`pgoutput`] decodes and [`router`] routes: pure, no I/O, no clock.
+//! - [`Connector::run`] streams until cancelled; [`Status`] shows how it is doing.
+//! - [`outbox`] sets a database up, [`checks`] says what is missing and how to mend it.
+//! - [`publish`] is the seam to the cluster; the only one outside of tests is our own Kafka client.
+//!
+//! Delivery is at least once: nothing committed is lost, nothing uncommitted is published, one key stays in order,
+//! and after a crash the rows that were not confirmed come again, recognisable by their header `id`.
+//!
+//! The crate `pgwire-replication` logs each lost connection as an error under its own target; a program that shows
+//! this crate's logs, which say it once, switches that target off (`pgwire_replication=off`).
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

@@ -18,7 +18,9 @@ pub enum ClientError {
         server: String,
     },
     /// No bootstrap server answered in time.
-    #[error("none of the bootstrap servers {servers} answered within {waited:?}; check the address and that a broker runs there")]
+    #[error(
+        "none of the bootstrap servers {servers} answered within {waited:?}; check the address and that a broker runs there"
+    )]
     NoBootstrapServer {
         /// The servers tried, separated by commas.
         servers: String,

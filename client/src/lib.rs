@@ -30,6 +30,4 @@ pub use error::ClientError;
 pub use offsets::{ListedOffset, Offset};
 pub use pillion_wire::ErrorCode;
 pub use pillion_wire::records::{Compression, RecordHeader as Header};
-pub use producer::{
-    Acks, Delivered, DeliveryHandle, ProduceError, Producer, ProducerConfig, ProducerRecord, murmur2,
-};
+pub use producer::{Acks, Delivered, DeliveryHandle, ProduceError, Producer, ProducerConfig, ProducerRecord, murmur2};

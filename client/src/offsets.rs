@@ -71,7 +71,8 @@ pub(crate) async fn list(
     wait: Duration,
 ) -> Result<Vec<(Arc<str>, ListedOffset)>, ClientError> {
     let started = Instant::now();
-    let mut found: Vec<Option<ListedOffset>> = lookups.iter().map(|(_, partition, offset)| known(*partition, *offset)).collect();
+    let mut found: Vec<Option<ListedOffset>> =
+        lookups.iter().map(|(_, partition, offset)| known(*partition, *offset)).collect();
     let mut failures = 0;
     loop {
         let missing: Vec<usize> = (0..lookups.len()).filter(|index| found[*index].is_none()).collect();

@@ -84,6 +84,11 @@ impl ChildProcess {
         self.child.try_wait().with_context(|| format!("cannot ask how {} is doing", self.name))
     }
 
+    /// Waits until the child ends by itself, and tells how it did. May be cancelled and asked again.
+    pub(crate) async fn wait(&mut self) -> Result<ExitStatus> {
+        self.child.wait().await.with_context(|| format!("cannot wait for {}", self.name))
+    }
+
     /// Asks the child to end, waits `patience` at most, then kills it. Returns how it ended.
     pub(crate) async fn stop(mut self, patience: Duration) -> Result<ExitStatus> {
         // `id()` is None once the child has been waited for, so the signal cannot reach a stranger with its number.

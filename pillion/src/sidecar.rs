@@ -53,7 +53,7 @@ impl Sidecar {
 
     /// Address of the broker's first listener, connectable from this machine.
     pub(crate) fn broker_address(&self) -> Option<SocketAddr> {
-        let bound = self.broker.as_ref()?.addresses().first()?.bound;
+        let bound = self.broker.as_ref()?.address();
         let mut reachable = bound;
         if bound.ip().is_unspecified() {
             let loopback = if bound.is_ipv4() { [127, 0, 0, 1].into() } else { std::net::Ipv6Addr::LOCALHOST.into() };
@@ -64,9 +64,9 @@ impl Sidecar {
 
     /// Prints the address the broker's first listener is bound to: the first line on standard output, for scripts.
     pub(crate) fn announce(&self) -> Result<()> {
-        let Some(address) = self.broker.as_ref().and_then(|broker| broker.addresses().first()) else { return Ok(()) };
+        let Some(broker) = &self.broker else { return Ok(()) };
         let mut stdout = std::io::stdout().lock();
-        writeln!(stdout, "{}", address.bound)?;
+        writeln!(stdout, "{}", broker.address())?;
         stdout.flush()?;
         Ok(())
     }
@@ -99,7 +99,8 @@ impl Sidecar {
             };
         }
         if let Some(broker) = self.broker {
-            broker.shutdown().await;
+            let closed = broker.shutdown().await.context("the broker did not stop cleanly");
+            outcome = outcome.and(closed);
         }
         outcome
     }

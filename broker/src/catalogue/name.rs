@@ -7,7 +7,9 @@ const LENGTH_MAX: usize = 249;
 
 /// A name no topic may have.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("topic name is not allowed: it has 1 to 249 characters of a-z, A-Z, 0-9, '.', '_' and '-', and is not '.' or '..'")]
+#[error(
+    "topic name is not allowed: it has 1 to 249 characters of a-z, A-Z, 0-9, '.', '_' and '-', and is not '.' or '..'"
+)]
 pub(crate) struct InvalidTopicName;
 
 /// Checks a name.

@@ -31,6 +31,13 @@ pub(crate) struct Persist {
     pub(super) then: Then,
 }
 
+impl Persist {
+    /// About how many bytes its records take.
+    pub(super) fn approximate_bytes(&self) -> usize {
+        self.records.iter().map(GroupRecord::approximate_bytes).sum()
+    }
+}
+
 /// What follows once a [`Persist`] is durable.
 #[derive(Debug)]
 pub(super) enum Then {
@@ -108,8 +115,8 @@ pub(crate) struct SyncAnswer {
 
 impl JoinAnswer {
     /// A refusal that tells the member which id it has, or that it has none.
-    pub(super) fn refused(member_id: &Arc<str>, error: ErrorCode) -> Answer {
-        Answer::Join(Self {
+    pub(crate) fn refusal(member_id: &Arc<str>, error: ErrorCode) -> Self {
+        Self {
             error,
             generation: -1,
             protocol_type: None,
@@ -118,7 +125,12 @@ impl JoinAnswer {
             skip_assignment: false,
             member_id: Arc::clone(member_id),
             members: Vec::new(),
-        })
+        }
+    }
+
+    /// A refusal, as an answer.
+    pub(super) fn refused(member_id: &Arc<str>, error: ErrorCode) -> Answer {
+        Answer::Join(Self::refusal(member_id, error))
     }
 }
 

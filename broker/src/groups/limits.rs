@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use crate::config::BrokerConfig;
+
 /// Protocols one member may offer in JoinGroup. Clients send as many as they have assignors: one to five.
 pub(crate) const PROTOCOLS_MAX: usize = 64;
 
@@ -60,6 +62,19 @@ impl Default for GroupLimits {
             group_size_max: 10_000,
             offset_metadata_max: 4096,
             offsets_retention: Duration::from_secs(7 * 24 * 60 * 60),
+        }
+    }
+}
+
+impl From<&BrokerConfig> for GroupLimits {
+    fn from(config: &BrokerConfig) -> Self {
+        Self {
+            session_timeout_min: config.group_session_timeout_min,
+            session_timeout_max: config.group_session_timeout_max,
+            initial_rebalance_delay: config.group_initial_rebalance_delay,
+            group_size_max: config.group_size_max,
+            offset_metadata_max: config.offset_metadata_bytes_max,
+            offsets_retention: config.offsets_retention,
         }
     }
 }

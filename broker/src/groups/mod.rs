@@ -9,6 +9,7 @@
 //! pure state machine this folder is about. `record` is what it writes, `record_codec` the bytes of that.
 
 pub(crate) mod action;
+pub(crate) mod coordinator;
 pub(crate) mod event;
 mod group;
 pub(crate) mod limits;

@@ -32,6 +32,17 @@ impl Offsets {
         self.by_group.get(group_id).into_iter().flat_map(|group| &group.topics)
     }
 
+    /// Every group that has committed offsets of a topic, with the topic and the partitions.
+    pub(super) fn of_topic(&self, topic: &str) -> Vec<(Arc<str>, Arc<str>, Vec<i32>)> {
+        self.by_group
+            .iter()
+            .filter_map(|(group_id, group)| {
+                let (topic, partitions) = group.topics.get_key_value(topic)?;
+                Some((Arc::clone(group_id), Arc::clone(topic), partitions.keys().copied().collect()))
+            })
+            .collect()
+    }
+
     /// Whether a group has committed anything, or is about to.
     pub(super) fn knows(&self, group_id: &str) -> bool {
         self.by_group.contains_key(group_id)

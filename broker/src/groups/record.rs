@@ -85,3 +85,19 @@ pub(crate) struct CommittedOffset {
     /// The topic's id where the client committed by id (OffsetCommit 10), else the nil UUID.
     pub(crate) topic_id: uuid::Uuid,
 }
+
+impl GroupRecord {
+    /// About how many bytes it takes in the log.
+    pub(super) fn approximate_bytes(&self) -> usize {
+        const FIELDS: usize = 64;
+        match self {
+            Self::Metadata { metadata, .. } => {
+                let members = metadata.iter().flat_map(|metadata| &metadata.members);
+                members.map(|member| FIELDS + member.subscription.len() + member.assignment.len()).sum::<usize>() + FIELDS
+            }
+            Self::Offset { committed, .. } => {
+                committed.as_ref().map_or(0, |committed| committed.metadata.len()) + FIELDS
+            }
+        }
+    }
+}

@@ -26,8 +26,6 @@ mod fetch;
 mod replay;
 mod retention;
 
-pub(crate) use fetch::FetchedTopic;
-
 /// The groups of one partition of `__consumer_offsets`, and their committed offsets.
 #[derive(Debug)]
 pub(crate) struct GroupShard {

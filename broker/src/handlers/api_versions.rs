@@ -4,9 +4,9 @@
 //! connection; a client name that is not one gets INVALID_REQUEST (KIP-511). Features: none are finalized until
 //! transactions are here, so Java clients do not use transactions v2 (KIP-890).
 
+use pillion_wire::ErrorCode;
 use pillion_wire::messages::api_versions::ApiVersion;
 use pillion_wire::messages::{ApiVersionsRequest, ApiVersionsResponse};
-use pillion_wire::ErrorCode;
 
 use crate::dispatch::{APIS, Call, Flow};
 use crate::network::Responder;

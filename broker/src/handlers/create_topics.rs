@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
+use pillion_wire::ErrorCode;
 use pillion_wire::messages::create_topics::{CreatableTopic, CreatableTopicConfigs, CreatableTopicResult};
 use pillion_wire::messages::{CreateTopicsRequest, CreateTopicsResponse};
-use pillion_wire::ErrorCode;
 
 use super::blocking;
 use crate::broker::{BrokerState, TopicSpec};

@@ -1,8 +1,8 @@
 //! DeleteTopics (20), versions 1 to 6: deletes topics by name, from version 6 also by id.
 
+use pillion_wire::ErrorCode;
 use pillion_wire::messages::delete_topics::{DeletableTopicResult, DeleteTopicState};
 use pillion_wire::messages::{DeleteTopicsRequest, DeleteTopicsResponse};
-use pillion_wire::ErrorCode;
 
 use super::blocking;
 use crate::broker::BrokerState;

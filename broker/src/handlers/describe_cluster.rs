@@ -2,9 +2,9 @@
 //!
 //! Asked for controllers (endpoint type 2) it answers MISMATCHED_ENDPOINT_TYPE, as any broker listener does.
 
+use pillion_wire::ErrorCode;
 use pillion_wire::messages::describe_cluster::DescribeClusterBroker;
 use pillion_wire::messages::{DescribeClusterRequest, DescribeClusterResponse};
-use pillion_wire::ErrorCode;
 
 use crate::dispatch::{Call, Flow};
 

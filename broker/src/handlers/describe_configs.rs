@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
+use pillion_wire::ErrorCode;
 use pillion_wire::messages::describe_configs::{
     DescribeConfigsResource, DescribeConfigsResourceResult, DescribeConfigsResult, DescribeConfigsSynonym,
 };
 use pillion_wire::messages::{DescribeConfigsRequest, DescribeConfigsResponse};
-use pillion_wire::ErrorCode;
 
 use crate::broker::BrokerState;
 use crate::catalogue::{Topic, check_topic_name};
@@ -52,8 +52,7 @@ pub(crate) fn handle(call: Call, request: DescribeConfigsRequest) -> Flow {
 type Described = Result<Vec<DescribeConfigsResourceResult>, (ErrorCode, String)>;
 
 fn topic(broker: &BrokerState, resource: &DescribeConfigsResource, request: &DescribeConfigsRequest) -> Described {
-    check_topic_name(&resource.resource_name)
-        .map_err(|error| (ErrorCode::InvalidTopicException, error.to_string()))?;
+    check_topic_name(&resource.resource_name).map_err(|error| (ErrorCode::InvalidTopicException, error.to_string()))?;
     let Some(topic) = broker.topics.by_name(&resource.resource_name) else {
         return Err((ErrorCode::UnknownTopicOrPartition, "topic does not exist".to_owned()));
     };
@@ -69,7 +68,8 @@ fn topic_setting(
     let default = default_value(broker, key);
     let set = topic.config.entries().get(key.name).cloned();
     let default_source = if key.default.is_some() { SOURCE_DEFAULT } else { SOURCE_STATIC_BROKER };
-    let synonym = |value: String, source| DescribeConfigsSynonym { name: key.name.to_owned(), value: Some(value), source };
+    let synonym =
+        |value: String, source| DescribeConfigsSynonym { name: key.name.to_owned(), value: Some(value), source };
     let synonyms = set.clone().map(|value| synonym(value, SOURCE_TOPIC)).into_iter();
     let synonyms = synonyms.chain([synonym(default.clone(), default_source)]);
     DescribeConfigsResourceResult {

@@ -4,8 +4,8 @@
 //! bump it asks for is a new id's effect as well. Transactional ids are refused with INVALID_REQUEST until there is a
 //! transaction coordinator.
 
-use pillion_wire::messages::{InitProducerIdRequest, InitProducerIdResponse};
 use pillion_wire::ErrorCode;
+use pillion_wire::messages::{InitProducerIdRequest, InitProducerIdResponse};
 
 use super::blocking;
 use crate::dispatch::{Call, Flow};

@@ -4,11 +4,11 @@
 //! in tiered storage and −6 earliest not uploaded yet: there is no tiered storage, so −4 and −6 are the earliest and
 //! −5 is unknown. Looking inside batches may wait for the disk, so a request with a timestamp leaves the event loop.
 
+use pillion_wire::ErrorCode;
 use pillion_wire::messages::list_offsets::{
     ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsTopicResponse,
 };
 use pillion_wire::messages::{ListOffsetsRequest, ListOffsetsResponse};
-use pillion_wire::ErrorCode;
 
 use super::blocking;
 use super::leader_epoch::check_leader_epoch;
@@ -26,18 +26,19 @@ const EARLIEST_PENDING_UPLOAD: i64 = -6;
 
 /// Answers at once, or from a blocking thread when records must be looked at.
 pub(crate) fn handle(call: Call, request: ListOffsetsRequest) -> Flow {
-    let looks_inside = |partition: &ListOffsetsPartition| partition.timestamp >= 0 || partition.timestamp == MAX_TIMESTAMP;
+    let looks_inside =
+        |partition: &ListOffsetsPartition| partition.timestamp >= 0 || partition.timestamp == MAX_TIMESTAMP;
     if request.topics.iter().flat_map(|topic| &topic.partitions).any(looks_inside) {
         return blocking(move || {
-            let response = list(&call.broker, &request);
+            let response = list(&call.broker, &request, call.version());
             call.answer(&response);
         });
     }
-    let response = list(&call.broker, &request);
+    let response = list(&call.broker, &request, call.version());
     call.answer(&response)
 }
 
-fn list(broker: &BrokerState, request: &ListOffsetsRequest) -> ListOffsetsResponse {
+fn list(broker: &BrokerState, request: &ListOffsetsRequest, version: i16) -> ListOffsetsResponse {
     let topics = request.topics.iter().map(|asked| {
         let topic = broker.topics.by_name(&asked.name);
         let partitions = asked.partitions.iter().map(|partition| {
@@ -53,7 +54,8 @@ fn list(broker: &BrokerState, request: &ListOffsetsRequest) -> ListOffsetsRespon
                     error_code: 0,
                     timestamp: found.timestamp,
                     offset: found.offset,
-                    leader_epoch,
+                    // The field came with version 4 and may not be dropped silently.
+                    leader_epoch: if version >= 4 { leader_epoch } else { -1 },
                 },
                 Err(code) => ListOffsetsPartitionResponse {
                     partition_index: index,

@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
+use pillion_wire::ErrorCode;
 use pillion_wire::messages::metadata::{
     MetadataRequestTopic, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
 use pillion_wire::messages::{MetadataRequest, MetadataResponse};
-use pillion_wire::ErrorCode;
 
 use super::blocking;
 use crate::broker::{BrokerState, TopicSpec};

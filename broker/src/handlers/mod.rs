@@ -6,12 +6,19 @@ pub(crate) mod delete_topics;
 pub(crate) mod describe_cluster;
 pub(crate) mod describe_configs;
 pub(crate) mod fetch;
+pub(crate) mod find_coordinator;
+pub(crate) mod heartbeat;
 pub(crate) mod init_producer_id;
+pub(crate) mod join_group;
 pub(crate) mod leader_epoch;
+pub(crate) mod leave_group;
 pub(crate) mod list_offsets;
 pub(crate) mod metadata;
+pub(crate) mod offset_commit;
+pub(crate) mod offset_fetch;
 pub(crate) mod offset_for_leader_epoch;
 pub(crate) mod produce;
+pub(crate) mod sync_group;
 
 use std::future::Future;
 

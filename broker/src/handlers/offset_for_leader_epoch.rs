@@ -1,11 +1,11 @@
 //! OffsetForLeaderEpoch (23), versions 2 to 4: where an epoch's records end, so that a consumer which read past a
 //! truncation notices (KIP-320).
 
+use pillion_wire::ErrorCode;
 use pillion_wire::messages::offset_for_leader_epoch::{
     EpochEndOffset, OffsetForLeaderPartition, OffsetForLeaderTopicResult,
 };
 use pillion_wire::messages::{OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse};
-use pillion_wire::ErrorCode;
 
 use super::leader_epoch::check_leader_epoch;
 use crate::catalogue::Topic;

@@ -99,8 +99,10 @@ fn advertised(config: &ListenerConfig, bound: SocketAddr) -> (String, u16) {
     if bound.ip().is_unspecified() {
         let host = hostname();
         tracing::warn!(
-            listener = config.name, advertised = host,
-            "bound to every address, so clients are told this machine's name; say NAME://{}=HOST to tell them another", config.bind
+            listener = config.name,
+            advertised = host,
+            "bound to every address, so clients are told this machine's name; say NAME://{}=HOST to tell them another",
+            config.bind
         );
         return (host, bound.port());
     }

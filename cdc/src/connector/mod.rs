@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::checks::CheckFailure;
 use crate::config::{ConfigError, ConnectorConfig};
-use crate::publish::{Cluster, PublishError};
+use crate::publish::{Cluster, KafkaCluster, PublishError};
 use crate::replication::pgwire::PostgresSource;
 use crate::router::LayoutError;
 
@@ -49,8 +49,14 @@ pub enum ConnectorError {
     #[error("Postgres cannot be replicated from")]
     Postgres(#[source] Box<dyn Error + Send + Sync>),
     /// The broker says no for good.
-    #[error("records cannot be published")]
-    Broker(#[source] PublishError),
+    #[error("records cannot be published{}", at(.position.as_ref()))]
+    Broker {
+        /// The row it was about, or of a batch the first.
+        position: Option<RowPosition>,
+        /// Why.
+        #[source]
+        reason: PublishError,
+    },
     /// A table of the publication does not look like an outbox.
     #[error(transparent)]
     Table(#[from] LayoutError),
@@ -84,11 +90,20 @@ pub enum ConnectorError {
 pub struct Connector;
 
 impl Connector {
-    /// Publishes to `cluster` what is committed to the outbox tables, until `cancelled`; then waits a few seconds at
-    /// most for what is on its way, confirms it and leaves.
+    /// Publishes to the cluster at `bootstrap_servers` what is committed to the outbox tables, until `cancelled`; then
+    /// waits a few seconds at most for what is on its way, confirms it and leaves.
     ///
     /// # Errors
     /// [`ConnectorError`] for what does not pass by itself. A server that is away is waited for.
+    pub async fn run(config: ConnectorConfig, cancelled: CancellationToken) -> Result<(), ConnectorError> {
+        let cluster = KafkaCluster::new(&config);
+        Connector::run_with(config, cluster, cancelled).await
+    }
+
+    /// [`run`](Self::run), publishing to `cluster` instead.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
     pub async fn run_with<C: Cluster>(
         config: ConnectorConfig,
         cluster: C,
@@ -103,6 +118,10 @@ impl Connector {
         };
         run::run(config, source, cluster, cancelled).await
     }
+}
+
+fn at(position: Option<&RowPosition>) -> String {
+    position.map_or_else(String::new, |position| format!(", from {position} on"))
 }
 
 fn list<E: Error>(errors: &[E]) -> String {

@@ -19,6 +19,9 @@ use crate::causes;
 use crate::publish::{Delivered, PublishError};
 use crate::router::OutboxEvent;
 
+#[cfg(test)]
+mod tests;
+
 /// Starts spans for one connector.
 pub(super) struct Relay {
     tracer: BoxedTracer,
@@ -37,7 +40,11 @@ impl Relay {
             .with_version(env!("CARGO_PKG_VERSION"))
             .with_schema_url(conventions::SCHEMA_URL)
             .build();
-        Relay { tracer: global::tracer_with_scope(scope), client_id: client_id.into() }
+        Relay::with_tracer(global::tracer_with_scope(scope), client_id)
+    }
+
+    fn with_tracer(tracer: BoxedTracer, client_id: &str) -> Relay {
+        Relay { tracer, client_id: client_id.into() }
     }
 
     /// Starts the span of a row that carries a context, and puts the span's context in its place. `None` where

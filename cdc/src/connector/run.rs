@@ -191,7 +191,7 @@ impl<S: ReplicationSource, C: Cluster> Engine<S, C> {
 
     async fn publisher_failed(&mut self, error: PublishError) -> Result<(), ConnectorError> {
         if matches!(error, PublishError::Refused(_)) {
-            return Err(ConnectorError::Broker(error));
+            return Err(ConnectorError::Broker { position: None, reason: error });
         }
         let reason = causes::text(&error);
         self.config.status.set_state(State::WaitingForBroker);

@@ -295,7 +295,10 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
     fn not_published(&mut self, position: RowPosition, error: PublishError) -> Result<(), Ended> {
         match error {
             PublishError::RecordRefused(_) => self.poison(position, error.into()),
-            error => Err(Ended::Publisher(error)),
+            PublishError::Refused(_) => {
+                Err(Ended::Fatal(ConnectorError::Broker { position: Some(position), reason: error }))
+            }
+            PublishError::Unavailable(_) => Err(Ended::Publisher(error)),
         }
     }
 

@@ -6,19 +6,32 @@ use std::time::{Duration, Instant};
 
 use pillion_cdc::publish::{Cluster, Delivered, PublishError, Publisher};
 use pillion_cdc::router::OutboxEvent;
+use tokio::sync::watch;
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What was published. Clones share it.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Recorder {
     events: Arc<Mutex<Vec<OutboxEvent>>>,
+    accepting: Arc<watch::Sender<bool>>,
+}
+
+impl Default for Recorder {
+    fn default() -> Recorder {
+        Recorder { events: Arc::default(), accepting: Arc::new(watch::Sender::new(true)) }
+    }
 }
 
 impl Recorder {
     /// Everything so far, in order.
     pub(crate) fn events(&self) -> Vec<OutboxEvent> {
         self.events.lock().expect("no test panics in here").clone()
+    }
+
+    /// A broker that is away takes nothing, and sending waits for it.
+    pub(crate) fn accept(&self, accepting: bool) {
+        self.accepting.send_replace(accepting);
     }
 
     /// Waits until an event with this id was published.
@@ -51,6 +64,8 @@ impl Publisher for Recorder {
     }
 
     async fn send(&self, event: OutboxEvent) -> Result<Self::Acknowledgement, PublishError> {
+        let mut accepting = self.accepting.subscribe();
+        accepting.wait_for(|accepting| *accepting).await.expect("the sender is kept");
         let mut events = self.events.lock().expect("no test panics in here");
         events.push(event);
         let offset = i64::try_from(events.len()).expect("few events");

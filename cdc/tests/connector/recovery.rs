@@ -160,3 +160,34 @@ async fn a_large_transaction_passes_a_small_bound() -> Result<()> {
     running.stop().await?;
     Ok(())
 }
+
+#[tokio::test]
+async fn a_broker_that_is_away_costs_neither_rows_nor_the_session() -> Result<()> {
+    let server = Server::start().await?;
+    let client = server.connect().await?;
+    client.batch_execute("alter system set wal_sender_timeout = '1s'").await?;
+    client.batch_execute("select pg_reload_conf()").await?;
+    let recorder = Recorder::default();
+    let running = start(config(&server), &recorder);
+    running.until_streaming().await;
+    recorder.accept(false);
+    // More than every buffer between here and the server's process holds.
+    client
+        .batch_execute(
+            "insert into outbox select lpad(n::text, 32, '0')::uuid, 'order', n::text, 'Created', jsonb_build_object('pad', repeat('x', 2000))
+            from generate_series(0, 9999) n",
+        )
+        .await?;
+    // Three times as long as Postgres waits for a sign of life.
+    let query = "select coalesce(max(backend_start) < now() - interval '4 seconds', false) from pg_stat_replication where reply_time > backend_start + interval '3 seconds'";
+    while !client.query_one(query, &[]).await?.try_get::<_, bool>(0)? {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(recorder.events().is_empty());
+    recorder.accept(true);
+    let events = recorder.until_id(&id(9_999)).await;
+    assert_eq!(events.len(), 10_000, "the session that waited goes on, so nothing comes twice");
+    assert_eq!(running.status.snapshot().sessions, 1);
+    running.stop().await?;
+    Ok(())
+}

@@ -132,8 +132,13 @@ async fn connect(port: u16) -> Result<Client> {
     Ok(client)
 }
 
-/// The newest of Debian's layout, or whatever is on the path.
+/// The folder `PILLION_POSTGRES_BINARIES` names, to test another version; else the newest of Debian's layout, or whatever is on
+/// the path.
 fn find_binaries() -> Result<PathBuf> {
+    let named = std::env::var_os("PILLION_POSTGRES_BINARIES").map(PathBuf::from);
+    if let Some(binaries) = named.filter(|folder| folder.join("initdb").exists()) {
+        return Ok(binaries);
+    }
     let mut versions: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
         .flatten()
@@ -170,7 +175,10 @@ fn as_user(user: Option<&str>, program: &Path) -> Command {
     let mut command = match user {
         Some(user) => {
             let mut command = Command::new("setpriv");
-            command.args(["--reuid", user, "--regid", user, "--clear-groups", "--"]).arg(program);
+            // A test that is killed takes its server along.
+            command
+                .args(["--reuid", user, "--regid", user, "--clear-groups", "--pdeathsig", "QUIT", "--"])
+                .arg(program);
             command
         }
         None => Command::new(program),

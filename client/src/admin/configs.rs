@@ -31,8 +31,7 @@ impl Admin {
                 include_documentation: false,
             };
             let first = |results: &[DescribeConfigsResult]| results.first().map_or(0, |result| result.error_code);
-            let response =
-                self.ask(route, &request, |response| transient(first(&response.results))).await?;
+            let response = self.ask(route, &request, |response| transient(first(&response.results))).await?;
             let result = match response.results.into_iter().next() {
                 Some(result) => read(result),
                 None => Err(AdminError::NotAnswered { api: "DescribeConfigs", resource: format!("{resource:?}") }),

@@ -64,7 +64,8 @@ impl Admin {
         let limit = self.client.config.request_timeout;
         let mut failures = 0;
         loop {
-            let asked = tokio::time::timeout(limit.saturating_sub(started.elapsed()), self.ask_once(route, request)).await;
+            let asked =
+                tokio::time::timeout(limit.saturating_sub(started.elapsed()), self.ask_once(route, request)).await;
             let last = match asked {
                 Ok(Ok(response)) => {
                     let code = verdict(&response);

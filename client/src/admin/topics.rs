@@ -11,8 +11,8 @@ use pillion_wire::messages::{CreateTopicsRequest, DeleteTopicsRequest, MetadataR
 use uuid::Uuid;
 
 use super::{
-    Admin, AdminError, NewTopic, PartitionDescription, Route, TopicDescription, TopicListing, TopicOutcome, milliseconds,
-    refused,
+    Admin, AdminError, NewTopic, PartitionDescription, Route, TopicDescription, TopicListing, TopicOutcome,
+    milliseconds, refused,
 };
 
 impl Admin {
@@ -21,7 +21,11 @@ impl Admin {
     /// # Errors
     /// [`AdminError::Client`] when no answer was had; what is wrong with a single topic, such as
     /// TOPIC_ALREADY_EXISTS, stands in its outcome.
-    pub async fn create_topics(&self, topics: Vec<NewTopic>, timeout: Duration) -> Result<Vec<TopicOutcome>, AdminError> {
+    pub async fn create_topics(
+        &self,
+        topics: Vec<NewTopic>,
+        timeout: Duration,
+    ) -> Result<Vec<TopicOutcome>, AdminError> {
         let names: Vec<String> = topics.iter().map(|topic| topic.name.clone()).collect();
         let topics = topics.into_iter().map(creatable).collect();
         let request = CreateTopicsRequest { topics, timeout_ms: milliseconds(timeout), validate_only: false };

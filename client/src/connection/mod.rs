@@ -190,7 +190,9 @@ impl Connection {
         match written {
             Ok(()) if left => self.wake.notify_one(),
             Ok(()) => {}
-            Err(source) => self.end(ConnectionError::Broken { address: self.address.to_string(), source: source.into() }),
+            Err(source) => {
+                self.end(ConnectionError::Broken { address: self.address.to_string(), source: source.into() })
+            }
         }
     }
 

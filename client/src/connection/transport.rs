@@ -21,7 +21,8 @@ pub(super) struct Transport {
 impl Transport {
     /// Connects to `host:port`, trying every address it resolves to in turn, all within `timeout`.
     pub(super) async fn connect(address: &str, timeout: Duration) -> Result<Self, ConnectionError> {
-        let failed = |source: io::Error| ConnectionError::Connect { address: address.to_owned(), source: source.into() };
+        let failed =
+            |source: io::Error| ConnectionError::Connect { address: address.to_owned(), source: source.into() };
         let attempt = async {
             let resolved = lookup_host(address)
                 .await

@@ -1,7 +1,7 @@
 //! Which versions a broker speaks, as it told in ApiVersions. Pure.
 
-use pillion_wire::messages::api_versions::ApiVersion;
 use pillion_wire::Request;
+use pillion_wire::messages::api_versions::ApiVersion;
 
 /// A broker's APIs, ordered by key.
 #[derive(Debug, Clone, PartialEq, Eq)]

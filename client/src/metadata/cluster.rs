@@ -69,8 +69,12 @@ impl Cluster {
     /// answer leaves out. Of a partition with an older leader epoch than known the known leader stays: the answering
     /// broker has not caught up (KIP-320).
     pub(crate) fn merge(&self, response: MetadataResponse, keep: impl Fn(&str) -> bool) -> Self {
-        let mut topics: HashMap<_, _> =
-            self.topics.iter().filter(|(name, _)| keep(name)).map(|(name, topic)| (name.clone(), topic.clone())).collect();
+        let mut topics: HashMap<_, _> = self
+            .topics
+            .iter()
+            .filter(|(name, _)| keep(name))
+            .map(|(name, topic)| (name.clone(), topic.clone()))
+            .collect();
         for answered in response.topics {
             let Some(name) = answered.name.as_deref().map(Arc::<str>::from) else { continue };
             let topic = read_topic(name.clone(), answered, self.topics.get(&name));
@@ -110,7 +114,10 @@ fn read_topic(name: Arc<str>, answered: MetadataResponseTopic, known: Option<&Ar
 }
 
 fn read_partition(partition: &MetadataResponsePartition) -> Partition {
-    Partition { leader: (partition.leader_id >= 0).then_some(partition.leader_id), leader_epoch: partition.leader_epoch }
+    Partition {
+        leader: (partition.leader_id >= 0).then_some(partition.leader_id),
+        leader_epoch: partition.leader_epoch,
+    }
 }
 
 fn newer(answered: Partition, known: Option<Partition>) -> Partition {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, watch};
 
-pub(crate) use cluster::{Broker, Cluster, Partition, Topic};
+pub(crate) use cluster::{Broker, Cluster, Topic};
 use interest::Interest;
 pub(crate) use refresh::{Refresher, wants_refresh};
 
@@ -73,7 +73,8 @@ impl Metadata {
     /// What that attempt failed with; [`ClientError::Closed`] when there will be none.
     pub(crate) async fn served(&self, ticket: u64) -> Result<Arc<Cluster>, ClientError> {
         let mut snapshots = self.snapshot.subscribe();
-        let snapshot = snapshots.wait_for(|snapshot| snapshot.served >= ticket).await.map_err(|_| ClientError::Closed)?;
+        let snapshot =
+            snapshots.wait_for(|snapshot| snapshot.served >= ticket).await.map_err(|_| ClientError::Closed)?;
         match &snapshot.failure {
             Some(failure) => Err(failure.clone()),
             None => Ok(snapshot.cluster.clone()),
@@ -117,7 +118,9 @@ impl Metadata {
         match tokio::time::timeout(wait, search).await {
             Ok(outcome) => outcome,
             Err(_) if matches!(last, ClientError::UnknownTopic { .. }) => Err(last),
-            Err(_) => Err(ClientError::TimedOut { what: "looking up a topic", waited: wait, source: Some(Box::new(last)) }),
+            Err(_) => {
+                Err(ClientError::TimedOut { what: "looking up a topic", waited: wait, source: Some(Box::new(last)) })
+            }
         }
     }
 

@@ -37,10 +37,10 @@ impl Refresher {
         connector: Connector,
         pool: Arc<Pool>,
     ) -> Result<(Arc<Metadata>, Self), ClientError> {
-        let bootstrap_servers = config.bootstrap_servers.iter().map(|server| check_address(server)).collect::<Result<_, _>>()?;
+        let bootstrap_servers =
+            config.bootstrap_servers.iter().map(|server| check_address(server)).collect::<Result<_, _>>()?;
         let metadata = Arc::new(Metadata::new(Cluster::default()));
-        let refresher =
-            Self { metadata, pool, connector, bootstrap_servers, max_age: config.metadata_max_age };
+        let refresher = Self { metadata, pool, connector, bootstrap_servers, max_age: config.metadata_max_age };
         let mut last = None;
         let search = async {
             let mut failures = 0;
@@ -99,7 +99,11 @@ impl Refresher {
                 Ok(true) => return Ok(()),
                 Ok(false) => break,
                 Err(error) => {
-                    tracing::debug!(broker = broker.id, error = &error as &dyn std::error::Error, "no metadata from broker");
+                    tracing::debug!(
+                        broker = broker.id,
+                        error = &error as &dyn std::error::Error,
+                        "no metadata from broker"
+                    );
                 }
             }
         }
@@ -165,7 +169,8 @@ impl Refresher {
 
 /// A request for some topics; none asks for the brokers alone.
 fn request(topics: Vec<String>, create: bool) -> MetadataRequest {
-    let topics = topics.into_iter().map(|name| MetadataRequestTopic { topic_id: Uuid::nil(), name: Some(name) }).collect();
+    let topics =
+        topics.into_iter().map(|name| MetadataRequestTopic { topic_id: Uuid::nil(), name: Some(name) }).collect();
     MetadataRequest { topics: Some(topics), allow_auto_topic_creation: create, ..MetadataRequest::default() }
 }
 

@@ -8,32 +8,17 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pillion_wire::records::Compression;
-
 use super::ProduceError;
 use super::batch::{Batch, Pending};
 use super::partition::{Identity, Name, Outcome, PartitionQueue, Settled};
+use super::plan::{Expired, Outgoing, Settings, Step, Wants};
 use super::topic::TopicQueue;
-use crate::backoff::Backoff;
 use crate::metadata::Cluster;
 
 /// A batch of this size is worth a request of its own while others are in flight: sending it takes less than waiting.
 const FULL_BYTES: usize = 64 << 10;
 /// Bytes of batches in one request, at most, when there is more than one batch.
 const REQUEST_BYTES_MAX: usize = 8 << 20;
-
-/// What the accumulator needs of a producer's and a client's settings.
-#[derive(Debug, Clone)]
-pub(super) struct Settings {
-    pub(super) batch_size: usize,
-    pub(super) linger: Duration,
-    pub(super) max_in_flight: usize,
-    pub(super) delivery_timeout: Duration,
-    pub(super) request_timeout: Duration,
-    pub(super) compression: Compression,
-    pub(super) idempotent: bool,
-    pub(super) backoff: Backoff,
-}
 
 /// A partition's place in [`Accumulator`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,35 +31,6 @@ struct Partition {
     queue: PartitionQueue,
     /// Whether it stands in [`Accumulator::active`].
     active: bool,
-}
-
-/// One produce request to be.
-#[derive(Debug)]
-pub(super) struct Outgoing {
-    pub(super) node: i32,
-    pub(super) batches: Vec<(Slot, Batch)>,
-    /// How long its answer may take.
-    pub(super) timeout: Duration,
-}
-
-/// What stands between waiting batches and their brokers.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Wants {
-    /// Brokers to connect to.
-    pub(super) connections: Vec<i32>,
-    /// Leaders to look up.
-    pub(super) metadata: bool,
-    /// A producer id.
-    pub(super) identity: bool,
-    /// When there is something to do again, at the latest.
-    pub(super) wake_at: Option<Instant>,
-}
-
-/// What to do next.
-#[derive(Debug)]
-pub(super) enum Step {
-    Send(Outgoing),
-    Wait(Wants),
 }
 
 /// Everything a producer holds.
@@ -160,7 +116,8 @@ impl Accumulator {
             }
             let unrouted = std::mem::take(&mut queue.unrouted);
             self.unrouted -= unrouted.len();
-            let error = cluster.topic(&name).map(|topic| topic.error).filter(|code| !code.is_ok() && !code.is_retriable());
+            let error =
+                cluster.topic(&name).map(|topic| topic.error).filter(|code| !code.is_ok() && !code.is_retriable());
             for pending in unrouted {
                 if let Some(code) = error {
                     refused.push((pending, ProduceError::Topic { topic: name.to_string(), code }));
@@ -220,7 +177,7 @@ impl Accumulator {
             return None;
         }
         let limit = if self.settings.idempotent { self.settings.max_in_flight } else { 1 };
-        let from = partition.queue.sendable_from(limit)?;
+        let from = partition.queue.sendable_from(limit, now)?;
         if from > now {
             wants.by(from);
             return None;
@@ -378,27 +335,6 @@ impl Accumulator {
             partition.active = true;
             self.active.push_back(slot);
         }
-    }
-}
-
-/// What has waited too long.
-#[derive(Debug, Default)]
-pub(super) struct Expired {
-    pub(super) batches: Vec<Settled>,
-    pub(super) records: Vec<(Pending, ProduceError)>,
-    /// Brokers to give up the connection to.
-    pub(super) brokers: Vec<i32>,
-}
-
-impl Wants {
-    /// Whether the same is to be done as in `other`, whenever that is.
-    pub(super) fn same_chores(&self, other: &Self) -> bool {
-        (&self.connections, self.metadata, self.identity) == (&other.connections, other.metadata, other.identity)
-    }
-
-    /// Wakes no later than `at`.
-    fn by(&mut self, at: Instant) {
-        self.wake_at = Some(self.wake_at.map_or(at, |earlier| earlier.min(at)));
     }
 }
 

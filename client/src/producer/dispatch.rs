@@ -13,9 +13,10 @@ use pillion_wire::messages::ProduceRequest;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 
-use super::accumulator::{Accumulator, Outgoing, Slot, Step, Wants};
+use super::accumulator::{Accumulator, Slot};
 use super::batch::{Batch, Pending};
 use super::partition::{Outcome, Settled};
+use super::plan::{Outgoing, Step, Wants};
 use super::request::{self, Target};
 use super::{Acks, ProduceError};
 use crate::client::ClientShared;
@@ -65,7 +66,11 @@ struct Sent {
 }
 
 impl Dispatch {
-    pub(super) fn new(client: Arc<ClientShared>, config: &super::ProducerConfig, accumulator: Accumulator) -> Arc<Self> {
+    pub(super) fn new(
+        client: Arc<ClientShared>,
+        config: &super::ProducerConfig,
+        accumulator: Accumulator,
+    ) -> Arc<Self> {
         let pool = Pool::new(client.connector.clone());
         let buffer_memory = config.buffer_memory.clamp(1, u32::MAX as usize);
         Arc::new_cyclic(|this| Self {
@@ -88,7 +93,11 @@ impl Dispatch {
     }
 
     /// Queues a record; wakes the task when it may have to be sent and nobody waits for it yet.
-    pub(super) fn append(&self, topic: &str, pending: impl FnOnce(&TaskTracker) -> Pending) -> Result<(), ProduceError> {
+    pub(super) fn append(
+        &self,
+        topic: &str,
+        pending: impl FnOnce(&TaskTracker) -> Pending,
+    ) -> Result<(), ProduceError> {
         let cluster = self.client.metadata.cluster();
         let mut state = self.lock();
         let pending = match state.groups.last() {
@@ -145,7 +154,8 @@ impl Dispatch {
             let step = state.accumulator.next(Instant::now(), &cluster, |node| self.pool.established(node).is_some());
             match step {
                 Step::Send(outgoing) => {
-                    let names: Vec<_> = outgoing.batches.iter().map(|(slot, _)| state.accumulator.name(*slot)).collect();
+                    let names: Vec<_> =
+                        outgoing.batches.iter().map(|(slot, _)| state.accumulator.name(*slot)).collect();
                     drop(state);
                     let targets = names.into_iter().map(|name| Target::new(name, &cluster)).collect();
                     self.send(outgoing, targets);
@@ -209,7 +219,8 @@ impl Dispatch {
             match answer {
                 Ok(_) if acks == Acks::None => this.unanswered(sent),
                 Ok(frame) => {
-                    let decoded = answering.upgrade().map(|answering| answering.decode::<ProduceRequest>(&frame, version));
+                    let decoded =
+                        answering.upgrade().map(|answering| answering.decode::<ProduceRequest>(&frame, version));
                     match decoded {
                         Some(Ok(response)) => {
                             let outcomes = request::outcomes(response, version, &sent.targets);

@@ -14,7 +14,9 @@ use crate::error::detail;
 #[derive(Debug, Clone, Error)]
 pub enum ProduceError {
     /// The record can never fit.
-    #[error("record of {bytes} bytes is larger than {limit} bytes; raise buffer.memory, or max.message.bytes of the topic")]
+    #[error(
+        "record of {bytes} bytes is larger than {limit} bytes; raise buffer.memory, or max.message.bytes of the topic"
+    )]
     RecordTooLarge {
         /// Bytes it takes at most.
         bytes: usize,

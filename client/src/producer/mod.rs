@@ -19,6 +19,7 @@ mod dispatch;
 mod error;
 mod partition;
 mod partitioner;
+mod plan;
 mod record;
 mod request;
 mod task;
@@ -38,9 +39,10 @@ pub use error::ProduceError;
 pub use partitioner::murmur2;
 pub use record::{Delivered, ProducerRecord};
 
-use accumulator::{Accumulator, Settings};
+use accumulator::Accumulator;
 use batch::Pending;
 use dispatch::Dispatch;
+use plan::Settings;
 
 use crate::client::ClientShared;
 

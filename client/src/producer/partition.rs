@@ -5,7 +5,9 @@
 //!    is sent; once nothing is in flight, those that failed go out again in order with the sequence numbers they had.
 //! 2. A batch that may be in the log is never given other sequence numbers: the broker could not tell that it is the
 //!    same.
-//! 3. Sequence numbers are given up (the partition goes on under another producer id from 0) only where no batch that
+//! 3. A broker that holds nothing of an identity takes any sequence number from it: were the first batch refused for
+//!    want of a leader, the second would get in before it. So until one is acknowledged, one is in flight.
+//! 4. Sequence numbers are given up (the partition goes on under another producer id from 0) only where no batch that
 //!    keeps its content could have been written under them. Otherwise the producer ends ([`Settled::Fatal`]).
 
 use std::collections::VecDeque;
@@ -18,6 +20,10 @@ use super::ProduceError;
 use super::batch::{Batch, Pending};
 use super::verdict::{Verdict, judge};
 use crate::connection::ConnectionError;
+
+/// A broker is trusted to remember the identity for this long after an acknowledgement (Kafka's
+/// `producer.id.expiration.ms` is a day).
+const REMEMBERED: Duration = Duration::from_secs(600);
 
 /// A producer id and its epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +68,8 @@ pub(super) struct PartitionQueue {
     in_flight: VecDeque<InFlight>,
     /// The identity and number the next new batch gets.
     sequence: Option<(Identity, i32)>,
+    /// When a batch of that identity was acknowledged last.
+    acknowledged: Option<Instant>,
     /// An identity given up, from this batch on.
     abandoned: Option<(Identity, u64)>,
     next_order: u64,
@@ -110,8 +118,10 @@ impl PartitionQueue {
     }
 
     /// When the next batch may go out, `None` while others must be answered first; `limit` is of those in flight.
-    pub(super) fn sendable_from(&self, limit: usize) -> Option<Instant> {
+    pub(super) fn sendable_from(&self, limit: usize, now: Instant) -> Option<Instant> {
         let head = self.head()?;
+        let remembered = self.acknowledged.is_some_and(|at| now.saturating_duration_since(at) < REMEMBERED);
+        let limit = if remembered { limit } else { 1 };
         if (self.recovering && !self.in_flight.is_empty()) || self.in_flight.len() >= limit {
             return None;
         }
@@ -181,6 +191,11 @@ impl PartitionQueue {
             }
             Outcome::Answered { code, message, base_offset } => {
                 batch.last_failure = Some(code.to_string());
+                if judge(code) == Verdict::Written
+                    && self.sequence.map(|(identity, _)| identity) == batch.stamp.map(identity_of)
+                {
+                    self.acknowledged = Some(now);
+                }
                 self.answered(name, batch, (code, message, base_offset), now + backoff)
             }
         };
@@ -241,11 +256,16 @@ impl PartitionQueue {
         self.queue.insert(place, batch);
     }
 
-    fn sequence_broken(&mut self, name: Name<'_>, batch: Batch, code: ErrorCode, not_before: Instant) -> Option<Settled> {
+    fn sequence_broken(
+        &mut self,
+        name: Name<'_>,
+        batch: Batch,
+        code: ErrorCode,
+        not_before: Instant,
+    ) -> Option<Settled> {
         let identity = batch.stamp.map(identity_of);
-        let earlier_waits = self.queue.iter().any(|waiting| {
-            waiting.order < batch.order && waiting.stamp.map(identity_of) == identity
-        });
+        let earlier_waits =
+            self.queue.iter().any(|waiting| waiting.order < batch.order && waiting.stamp.map(identity_of) == identity);
         let earlier_in_flight = self.in_flight.iter().any(|sent| sent.order < batch.order && sent.identity == identity);
         if earlier_waits || earlier_in_flight || self.is_abandoned(&batch) {
             // Only the consequence of an earlier batch's failure.
@@ -297,6 +317,7 @@ impl PartitionQueue {
         self.abandoned = Some((identity, batch.order));
         if self.sequence.is_some_and(|(present, _)| present == identity) {
             self.sequence = None;
+            self.acknowledged = None;
         }
         for waiting in &mut self.queue {
             if waiting.order >= batch.order && waiting.stamp.map(identity_of) == Some(identity) {
@@ -308,9 +329,8 @@ impl PartitionQueue {
     }
 
     fn is_abandoned(&self, batch: &Batch) -> bool {
-        self.abandoned.is_some_and(|(identity, from)| {
-            batch.order >= from && batch.stamp.map(identity_of) == Some(identity)
-        })
+        self.abandoned
+            .is_some_and(|(identity, from)| batch.order >= from && batch.stamp.map(identity_of) == Some(identity))
     }
 
     /// Takes the batches whose time is over.

@@ -11,9 +11,9 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::ProduceError;
-use super::accumulator::Wants;
 use super::dispatch::Dispatch;
 use super::partition::Identity;
+use super::plan::Wants;
 use crate::error::ClientError;
 
 /// Longest sleep when nothing is to be done.
@@ -29,7 +29,8 @@ enum Done {
 pub(super) async fn run(dispatch: Arc<Dispatch>, dropped: CancellationToken, idempotent: bool) {
     let shut_down = dispatch.client.connector.cancelled.clone();
     let serve = async {
-        let mut side = Side { dispatch: dispatch.clone(), tasks: JoinSet::new(), connecting: HashSet::new(), identity: false };
+        let mut side =
+            Side { dispatch: dispatch.clone(), tasks: JoinSet::new(), connecting: HashSet::new(), identity: false };
         let mut changes = dispatch.client.metadata.changes();
         if idempotent {
             // Before the first record asks for it: it saves that record a round trip.

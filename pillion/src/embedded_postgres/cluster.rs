@@ -125,6 +125,7 @@ impl Cluster {
             .args(["--auth", "scram-sha-256", "--no-sync", "--pwfile"])
             .arg(&for_initdb);
         self.as_account(&mut initdb, account);
+        initdb.kill_on_drop(true);
         let output = initdb.output().await.context("cannot run initdb");
         fs::remove_file(&for_initdb).with_context(|| format!("cannot remove {}", for_initdb.display()))?;
         let output = output?;

@@ -111,17 +111,13 @@ impl EmbeddedPostgres {
         self.cluster.log()
     }
 
-    /// How the server ended, when it did so by itself.
+    /// Waits until the server ends by itself.
     ///
     /// # Errors
-    /// The end, quoted with the end of the server's log.
-    pub(crate) fn check_running(&mut self) -> Result<()> {
-        match self.process.try_wait()? {
-            None => Ok(()),
-            Some(status) => {
-                bail!("PostgreSQL ended by itself ({}):\n{}", describe_exit(status), log_tail(&self.cluster.log()))
-            }
-        }
+    /// Always: its end, quoted with the end of its log.
+    pub(crate) async fn ended(&mut self) -> Result<()> {
+        let status = self.process.wait().await?;
+        bail!("PostgreSQL ended by itself ({}):\n{}", describe_exit(status), log_tail(&self.cluster.log()))
     }
 
     /// Stops the server and waits for its end; a temporary cluster is removed.

@@ -25,6 +25,24 @@ impl GroupShard {
         }
     }
 
+    /// A topic is deleted: its offsets must not be those of a later topic of the same name. Commits of the topic that
+    /// are still on their way are to be durable before this is called.
+    pub(crate) fn forget_topic(&mut self, topic: &str, actions: &mut Vec<Action>) {
+        for (group_id, topic, partitions) in self.offsets.of_topic(topic) {
+            let records = partitions
+                .into_iter()
+                .map(|partition| GroupRecord::Offset {
+                    group_id: Arc::clone(&group_id),
+                    topic: Arc::clone(&topic),
+                    partition,
+                    committed: None,
+                })
+                .collect();
+            self.offsets.append_begun(&group_id);
+            actions.push(Action::Persist(Persist { group_id, records, then: Then::Forget }));
+        }
+    }
+
     fn expire_group(&mut self, group_id: &Arc<str>, now: Moment, actions: &mut Vec<Action>) {
         // What is on its way may renew what looks old here.
         if self.offsets.is_append_under_way(group_id) {

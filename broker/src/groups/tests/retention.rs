@@ -148,3 +148,19 @@ fn a_retention_the_client_chose_is_kept_to() {
     harness.expire_offsets();
     assert_eq!(harness.committed(), None);
 }
+
+#[test]
+fn offsets_of_a_deleted_topic_are_forgotten_and_those_of_others_stay() {
+    let mut harness = Harness::new();
+    let mut commit = harness.commit_request("", -1, 7);
+    commit.offsets.push(partition_offset("orders", 4, 8, ""));
+    commit.offsets.push(partition_offset("stock", 0, 9, ""));
+    harness.commit_with(commit);
+    let mut actions = Vec::new();
+    harness.shard.forget_topic("orders", &mut actions);
+    harness.settle(actions);
+    harness.restart();
+    assert_eq!(harness.committed(), None);
+    assert!(harness.shard.committed(GROUP, "orders", 4).is_none());
+    assert_eq!(harness.shard.committed(GROUP, "stock", 0).map(|committed| committed.offset), Some(9));
+}

@@ -22,7 +22,9 @@ pub(super) fn send(responder: Responder, evaluation: Evaluation, from: ReadFrom)
     for (topic, place, slice) in slices {
         let records = match records(&slice, from, external.len()) {
             Ok(records) => records,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock && from == ReadFrom::Memory => return Err(responder),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && from == ReadFrom::Memory => {
+                return Err(responder);
+            }
             Err(error) => {
                 tracing::error!(%error, "cannot read a segment; closing the consumer's connection");
                 responder.close();

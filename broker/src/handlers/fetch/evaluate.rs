@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use pillion_wire::ErrorCode;
 use pillion_wire::messages::FetchRequest;
-use pillion_wire::messages::fetch::{EpochEndOffset, FetchPartition, FetchTopic, FetchableTopicResponse, PartitionData};
+use pillion_wire::messages::fetch::{
+    EpochEndOffset, FetchPartition, FetchTopic, FetchableTopicResponse, PartitionData,
+};
 
 use crate::broker::BrokerState;
 use crate::catalogue::{Topic, TopicsSnapshot};
@@ -76,9 +78,8 @@ impl Evaluation {
             None => Err(unknown),
             Some(topic) => topic.partition(asked.partition).ok_or(ErrorCode::UnknownTopicOrPartition),
         };
-        let held = held.and_then(|held| {
-            check_leader_epoch(asked.current_leader_epoch, broker.leader_epoch()).map(|()| held)
-        });
+        let held =
+            held.and_then(|held| check_leader_epoch(asked.current_leader_epoch, broker.leader_epoch()).map(|()| held));
         let data = match held {
             Ok(held) => self.read(request, held, asked, from),
             Err(code) => {
@@ -91,7 +92,13 @@ impl Evaluation {
         }
     }
 
-    fn read(&mut self, request: &FetchRequest, held: &Partition, asked: &FetchPartition, from: ReadFrom) -> PartitionData {
+    fn read(
+        &mut self,
+        request: &FetchRequest,
+        held: &Partition,
+        asked: &FetchPartition,
+        from: ReadFrom,
+    ) -> PartitionData {
         let offsets = held.offsets();
         let mut data = PartitionData {
             partition_index: asked.partition,
@@ -114,7 +121,8 @@ impl Evaluation {
             // Only the first batch of an answer may be larger than what is left.
             Ok(Some(slice)) if slice.length <= left || self.slices.is_empty() => {
                 self.bytes += slice.length;
-                let (topic, place) = (self.topics.len() - 1, self.topics.last().map_or(0, |topic| topic.partitions.len()));
+                let (topic, place) =
+                    (self.topics.len() - 1, self.topics.last().map_or(0, |topic| topic.partitions.len()));
                 self.slices.push((topic, place, slice));
             }
             Ok(_) => {}

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use pillion_wire::messages::{FetchRequest, FetchResponse};
 use pillion_wire::ErrorCode;
+use pillion_wire::messages::{FetchRequest, FetchResponse};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
@@ -74,11 +74,8 @@ impl PendingFetch {
             return false;
         }
         let Some(responder) = self.responder.lock().take() else { return true };
-        let answered = if evaluation.not_cached {
-            Err(responder)
-        } else {
-            answer::send(responder, evaluation, ReadFrom::Memory)
-        };
+        let answered =
+            if evaluation.not_cached { Err(responder) } else { answer::send(responder, evaluation, ReadFrom::Memory) };
         if let Err(responder) = answered {
             let fetch = Arc::clone(self);
             self.runtime.spawn_blocking(move || {

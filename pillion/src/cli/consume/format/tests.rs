@@ -1,5 +1,6 @@
 use bytes::Bytes;
 use pillion_client::Header;
+use pillion_wire::records::TimestampType;
 
 use super::*;
 
@@ -11,7 +12,7 @@ fn record() -> ConsumedRecord {
         offset: 41,
         leader_epoch: 0,
         timestamp_ms: 1_700_000_000_000,
-        timestamp_type: Default::default(),
+        timestamp_type: TimestampType::CreateTime,
         key: Some(Bytes::from_static(b"k\xff")),
         value: None,
         headers: vec![header("id", Some(b"7")), header("gone", None)],

@@ -3,12 +3,16 @@
 //! Last stage of the connector. Invariant: an acknowledgement is `Ok` only once the record is as durable as the
 //! cluster makes it (acks=all); records sent to one partition through one [`Publisher`] are stored in that order.
 
+mod kafka;
+
 use std::error::Error;
 use std::future::Future;
 
 use thiserror::Error;
 
 use crate::router::OutboxEvent;
+
+pub(crate) use kafka::KafkaCluster;
 
 /// Where a record was stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

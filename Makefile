@@ -1,0 +1,33 @@
+# What a person runs. `make` alone lists it.
+
+CARGO ?= cargo
+# Where cargo builds to; the environment may move it, for example out of a read-only tree.
+BUILD := $(or $(CARGO_TARGET_DIR),target)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo build test test-needs lint format
+
+help: ## List what there is to make
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
+
+demo: ## Build and show everything working; ONCE=1 exits by itself, 0 when every event came
+	$(CARGO) build --release --package pillion --package pillion-saga
+	@$(BUILD)/release/pillion demo $(if $(filter-out 0 no false,$(ONCE)),--once) $(DEMO_FLAGS)
+
+build: ## Build the binary: target/release/pillion
+	$(CARGO) build --release --package pillion
+
+test: test-needs ## Install what tests need if it is missing, and run all of them
+	$(CARGO) test --workspace
+
+test-needs: ## Install what tests need (as root on Debian; elsewhere say what is missing)
+	@bash .ci/test-needs
+
+lint: ## Check format, lints, and licences and advisories of dependencies
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- --deny warnings
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check; \
+	else echo "cargo-deny is not installed, licences and advisories are not checked (cargo install cargo-deny)"; fi
+
+format: ## Format the code
+	$(CARGO) fmt --all

@@ -1,0 +1,20 @@
+//! What every test needs: a broker, a connection to it, batches, and the requests asked most.
+
+mod batches;
+mod broker;
+mod client;
+mod history;
+mod load;
+mod process;
+mod requests;
+
+pub(crate) use batches::{altered, batch, batch_of, idempotent, record, records_of, split};
+pub(crate) use broker::{TestBroker, config};
+pub(crate) use client::{Client, PATIENCE, eventually};
+pub(crate) use history::History;
+pub(crate) use load::{Load, Producer};
+pub(crate) use process::ServedProcess;
+pub(crate) use requests::{
+    Fetched, create_topic, delete_topic, fetch, fetch_request, list_offset, metadata, produce, produce_request,
+    produce_with, read_all,
+};

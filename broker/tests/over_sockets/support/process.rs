@@ -1,0 +1,62 @@
+//! A broker in a process of its own, to be killed, or to have its memory looked at.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// The example `serve`, killed when dropped.
+pub(crate) struct ServedProcess {
+    child: Child,
+    pub(crate) address: SocketAddr,
+}
+
+impl ServedProcess {
+    /// Starts it and waits until it answers.
+    pub(crate) fn start(directory: &Path, settings: &[&str]) -> Self {
+        let mut command = Command::new(example());
+        command.arg(directory).arg("127.0.0.1:0").arg("log.min.free.bytes=0").args(settings);
+        let mut child = command
+            .env_remove("RUST_LOG")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the example starts; `cargo test -p pillion-broker` builds it");
+        let mut line = String::new();
+        let output = child.stdout.take().expect("its output is piped");
+        BufReader::new(output).read_line(&mut line).expect("it says where it listens");
+        let address = line.trim().parse().expect("the first line is its address");
+        Self { child, address }
+    }
+
+    /// SIGKILL: what it has not handed to the kernel is gone.
+    pub(crate) fn kill(mut self) {
+        self.end();
+    }
+
+    /// A size from its `/proc/…/status`, as `VmHWM`, in bytes.
+    pub(crate) fn memory(&self, name: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
+        let line = status.lines().find(|line| line.starts_with(name)).expect("the kernel tells");
+        let kilobytes: u64 = line.split_whitespace().nth(1).and_then(|size| size.parse().ok()).expect("a number");
+        kilobytes * 1024
+    }
+
+    fn end(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for ServedProcess {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Cargo puts examples beside the directory of this test.
+fn example() -> PathBuf {
+    let test = std::env::current_exe().expect("a process has an executable");
+    let profile = test.parent().and_then(Path::parent).expect("tests are built two directories down");
+    profile.join("examples").join("serve")
+}

@@ -1,0 +1,50 @@
+//! `pillion demo`: everything at once, shown working.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+
+use super::dev::PostgresFlags;
+use super::process::{self, Kind};
+use crate::demo::{self, DemoOptions};
+
+/// Show it working: PostgreSQL, broker, connector and three example services, with two orders
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pillion demo                                       stays up until Ctrl-C, with addresses to try
+  pillion demo --once                                exits by itself: 0 when every event came in order
+  OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4317 pillion demo     traces go to a collector or to Jaeger
+
+Needs the example services `order`, `payment` and `inventory` beside this binary (`make demo` builds them).
+One order succeeds; the other wants an item that is not in stock, so its payment is refunded.")]
+pub(super) struct Arguments {
+    /// Exit after the two orders: 0 when every event arrived in order, 1 otherwise
+    #[arg(long)]
+    once: bool,
+    /// Where the example services are [default: beside this binary]
+    #[arg(long, value_name = "DIR")]
+    services_dir: Option<PathBuf>,
+    /// Keep data here instead of a temporary directory that is removed at the end
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Where the broker listens
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
+    listen: String,
+    #[command(flatten)]
+    postgres: PostgresFlags,
+}
+
+impl Arguments {
+    pub(super) fn execute(self) -> Result<()> {
+        let options = DemoOptions {
+            once: self.once,
+            services_directory: self.services_dir,
+            postgres: self.postgres.options(self.data_dir.as_ref().map(|directory| directory.join("postgres"))),
+            data_directory: self.data_dir,
+            listen: self.listen,
+        };
+        process::run(Kind::Conversation, demo::run(options))
+    }
+}

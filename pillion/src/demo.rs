@@ -1,0 +1,53 @@
+//! `pillion demo`: the main job end to end, with nothing mocked, for a person to watch and for a script to judge.
+//!
+//! ```text
+//! PostgreSQL → schemas → broker, connector → services → orders by HTTP → events as they pass → verdict
+//! ```
+//! Whatever was started is stopped in the opposite order, also when a step fails.
+
+mod event;
+mod http;
+mod saga_check;
+mod services;
+mod setting_up;
+mod show;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::embedded_postgres::EmbeddedPostgresOptions;
+use crate::signals;
+
+/// What to show.
+#[derive(Debug)]
+pub(crate) struct DemoOptions {
+    /// End after the two orders.
+    pub(crate) once: bool,
+    /// Where the example services' programs are; `None`: beside this one.
+    pub(crate) services_directory: Option<PathBuf>,
+    /// Where data is kept; `None`: in a temporary directory.
+    pub(crate) data_directory: Option<PathBuf>,
+    /// `host:port` of the broker.
+    pub(crate) listen: String,
+    /// The PostgreSQL to start.
+    pub(crate) postgres: EmbeddedPostgresOptions,
+}
+
+/// Runs the demo to its end: by itself with `once`, else when told by a signal.
+///
+/// # Errors
+/// When something cannot be started, or an event is missing, repeated or out of order.
+pub(crate) async fn run(options: DemoOptions) -> Result<()> {
+    let stop = signals::stop_on_signal()?;
+    let programs = services::Programs::find(options.services_directory.as_deref())?;
+    let mut started = setting_up::Started::default();
+    let outcome = tokio::select! {
+        () = stop.cancelled() => Ok(()),
+        shown = async {
+            let stage = setting_up::set_up(&mut started, options, &programs).await?;
+            show::show(&mut started, stage).await
+        } => shown,
+    };
+    outcome.and(started.stop().await)
+}

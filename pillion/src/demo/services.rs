@@ -1,0 +1,202 @@
+//! The example services as child processes.
+//!
+//! They know nothing of pillion: each gets its database, its brokers and its HTTP address from the environment, says on
+//! its first line of output where it listens, and logs to a file of its own.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use rustix::process::Signal;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{ChildStdout, Command};
+use tokio::time::timeout;
+
+use crate::child_process::{ChildProcess, describe_exit};
+
+/// Programs, in the order they are started; the first one takes orders.
+const NAMES: [&str; 3] = ["order", "payment", "inventory"];
+
+/// Bound of making a service's tables, and of a service's start.
+const START_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Bound of a service's stop before it is killed.
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The end of a service's log that is shown when it fails.
+const LOG_BYTES_SHOWN: u64 = 2_000;
+
+/// The services' programs.
+#[derive(Debug)]
+pub(super) struct Programs {
+    directory: PathBuf,
+}
+
+/// What the services are told.
+#[derive(Debug)]
+pub(super) struct Surroundings {
+    pub(super) database_url: String,
+    pub(super) bootstrap_servers: String,
+    pub(super) log_directory: PathBuf,
+}
+
+/// One running service.
+#[derive(Debug)]
+struct Service {
+    process: ChildProcess,
+    address: SocketAddr,
+    log: PathBuf,
+    /// Held so that a later line of the service finds a reader's end.
+    _stdout: BufReader<ChildStdout>,
+}
+
+/// The running services.
+#[derive(Debug)]
+pub(super) struct Services {
+    running: Vec<Service>,
+}
+
+impl Programs {
+    /// Finds the programs in `directory`, or beside our own.
+    ///
+    /// # Errors
+    /// When one is missing, with how to build it.
+    pub(super) fn find(directory: Option<&Path>) -> Result<Self> {
+        let own = std::env::current_exe().context("cannot tell where this program is")?;
+        let directory = directory.or(own.parent()).context("this program is in no directory")?;
+        for name in NAMES {
+            if !directory.join(name).is_file() {
+                bail!(
+                    "the example service `{name}` is not in {}: build it (`make demo`, or `cargo build --release -p \
+                     pillion-saga`), or say where it is with --services-dir",
+                    directory.display()
+                );
+            }
+        }
+        Ok(Self { directory: directory.to_owned() })
+    }
+
+    /// Lets each service make its tables and end: the publication must name them before they are written to.
+    pub(super) async fn make_tables(&self, surroundings: &Surroundings) -> Result<()> {
+        for name in NAMES {
+            let (mut command, log) = self.command(name, surroundings)?;
+            let running = command.arg("--migrate").stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true).status();
+            let status = timeout(START_PATIENCE, running).await.with_context(|| format!("{name} --migrate took too long"))?;
+            let status = status.with_context(|| format!("cannot run {name}"))?;
+            if !status.success() {
+                bail!("{name} --migrate ended with {}; its log:\n{}", describe_exit(status), log_end(&log));
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts every service and waits until each says where it listens.
+    pub(super) async fn start(&self, surroundings: &Surroundings) -> Result<Services> {
+        let mut services = Services { running: Vec::new() };
+        for name in NAMES {
+            match self.start_one(name, surroundings).await {
+                Ok(service) => services.running.push(service),
+                Err(error) => {
+                    services.stop().await?;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(services)
+    }
+
+    async fn start_one(&self, name: &str, surroundings: &Surroundings) -> Result<Service> {
+        let (mut command, log) = self.command(name, surroundings)?;
+        command.stdout(Stdio::piped());
+        let mut process = ChildProcess::spawn(name, command, Signal::TERM, None).await?;
+        let mut stdout = BufReader::new(process.take_stdout().context("standard output was asked for")?);
+        let mut line = String::new();
+        let read = timeout(START_PATIENCE, stdout.read_line(&mut line)).await;
+        match (read, line.trim().parse()) {
+            (Ok(Ok(_)), Ok(address)) => Ok(Service { process, address, log, _stdout: stdout }),
+            _ => {
+                let status = process.stop(STOP_PATIENCE).await?;
+                bail!("{name} did not start ({}); its log:\n{}", describe_exit(status), log_end(&log))
+            }
+        }
+    }
+
+    fn command(&self, name: &str, surroundings: &Surroundings) -> Result<(Command, PathBuf)> {
+        let log_path = surroundings.log_directory.join(format!("{name}.log"));
+        let log = File::options().create(true).append(true).open(&log_path);
+        let log = log.with_context(|| format!("cannot write {}", log_path.display()))?;
+        let mut command = Command::new(self.directory.join(name));
+        command
+            .env("DATABASE_URL", &surroundings.database_url)
+            .env("KAFKA_BOOTSTRAP_SERVERS", &surroundings.bootstrap_servers)
+            .env("HTTP_LISTEN", "127.0.0.1:0")
+            // Each service has a name of its own; ours would make one of all four.
+            .env_remove("OTEL_SERVICE_NAME")
+            .stderr(log);
+        Ok((command, log_path))
+    }
+}
+
+impl Services {
+    /// Where orders are placed.
+    pub(super) fn order_address(&self) -> Option<SocketAddr> {
+        self.running.first().map(|service| service.address)
+    }
+
+    /// Name, address and log of each.
+    pub(super) fn list(&self) -> impl Iterator<Item = (&str, SocketAddr, &Path)> {
+        self.running.iter().map(|service| (service.process.name(), service.address, service.log.as_path()))
+    }
+
+    /// Waits until one ends by itself.
+    ///
+    /// # Errors
+    /// Always: which, how, and the end of its log.
+    pub(super) async fn ended(&mut self) -> Result<()> {
+        /// A service's end is no news that a moment's delay would spoil.
+        const LOOK_EVERY: Duration = Duration::from_millis(200);
+        loop {
+            for service in &mut self.running {
+                if let Some(status) = service.process.try_wait()? {
+                    let name = service.process.name();
+                    bail!("{name} ended by itself ({}); its log:\n{}", describe_exit(status), log_end(&service.log));
+                }
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Stops all, one after another.
+    pub(super) async fn stop(self) -> Result<()> {
+        let mut outcome = Ok(());
+        for service in self.running {
+            let name = service.process.name().to_owned();
+            let stopped = service.process.stop(STOP_PATIENCE).await.and_then(|status| match status.success() {
+                true => Ok(()),
+                false => bail!("{name} ended with {}; its log:\n{}", describe_exit(status), log_end(&service.log)),
+            });
+            outcome = outcome.and(stopped);
+        }
+        outcome
+    }
+}
+
+/// The end of a log, set in.
+fn log_end(path: &Path) -> String {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(LOG_BYTES_SHOWN)))?;
+        let mut bytes = Vec::new();
+        file.take(LOG_BYTES_SHOWN).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    match read() {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).lines().map(|line| format!("  {line}\n")).collect(),
+        Err(error) => format!("  (cannot read {}: {error})", path.display()),
+    }
+}
