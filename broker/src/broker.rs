@@ -11,7 +11,6 @@ use crate::catalogue::{Catalogue, CatalogueError, Topic, TopicRecord, Topics};
 use crate::config::BrokerConfig;
 use crate::groups::coordinator::GroupCoordinator;
 use crate::log::{Log, LogConfig, LogError};
-use crate::network::listener::Listener;
 use crate::partition::{Partition, PartitionShared};
 use crate::topic_config::TopicConfig;
 
@@ -28,8 +27,6 @@ pub(crate) struct BrokerState {
     pub(crate) partitions: Arc<PartitionShared>,
     /// Consumer groups and their committed offsets.
     pub(crate) groups: Arc<GroupCoordinator>,
-    /// Listeners by name, for metadata that names them.
-    pub(crate) listeners: Vec<Arc<Listener>>,
     /// Held while topics are made or deleted: one change at a time.
     topic_changes: Mutex<()>,
 }
@@ -74,11 +71,10 @@ impl BrokerState {
         cluster_id: String,
         catalogue: Catalogue,
         partitions: Arc<PartitionShared>,
-        listeners: Vec<Arc<Listener>>,
     ) -> Self {
         let (topics, topic_changes) = (Topics::default(), Mutex::default());
         let groups = Arc::new(GroupCoordinator::new((&config).into()));
-        Self { config, cluster_id, topics, catalogue, partitions, groups, listeners, topic_changes }
+        Self { config, cluster_id, topics, catalogue, partitions, groups, topic_changes }
     }
 
     /// Makes topics: durable in the catalogue first, then in service. Each has its own outcome. Blocks.

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use crate::broker::BrokerState;
 use crate::handlers;
 use crate::network::Responder;
-use crate::network::session::Session;
+use crate::network::session::{Principal, Session};
 
 /// What an authorizer will be asked whether a principal may do it (Kafka's `AclOperation`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,7 +100,6 @@ pub(crate) static APIS: &[Api] = &[
     api!(FetchRequest, Read on Topic, handlers::fetch::handle),
     api!(ListOffsetsRequest, Describe on Topic, handlers::list_offsets::handle),
     api!(MetadataRequest, Describe on Topic, handlers::metadata::handle),
-    // Version 5 is in Kafka 4.4's schemas, but its brokers answer up to 4.
     api!(OffsetCommitRequest, Read on Group, handlers::offset_commit::handle),
     api!(OffsetFetchRequest, Describe on Group, handlers::offset_fetch::handle),
     api!(FindCoordinatorRequest, Describe on Group, handlers::find_coordinator::handle),
@@ -108,6 +107,7 @@ pub(crate) static APIS: &[Api] = &[
     api!(HeartbeatRequest, Read on Group, handlers::heartbeat::handle),
     api!(LeaveGroupRequest, Read on Group, handlers::leave_group::handle),
     api!(SyncGroupRequest, Read on Group, handlers::sync_group::handle),
+    // Version 5 is in Kafka 4.4's schemas, but its brokers answer up to 4.
     api!(ApiVersionsRequest, Unchecked on Cluster, handlers::api_versions::handle, 0..=4),
     api!(CreateTopicsRequest, Create on Topic, handlers::create_topics::handle),
     api!(DeleteTopicsRequest, Delete on Topic, handlers::delete_topics::handle),
@@ -180,6 +180,16 @@ pub(crate) enum DispatchError {
         /// The version asked for.
         version: i16,
     },
+    /// The principal may not use the API at all.
+    #[error("{principal} may not {operation:?} {resource:?}")]
+    Denied {
+        /// Who asked.
+        principal: Principal,
+        /// For what.
+        operation: Operation,
+        /// On what.
+        resource: Resource,
+    },
     /// The body does not parse.
     #[error("{api} version {version}: {source}")]
     Body {
@@ -191,6 +201,14 @@ pub(crate) enum DispatchError {
         #[source]
         source: DecodeError,
     },
+}
+
+/// What every request is asked before its handler sees it. Without authentication everyone may do everything; which
+/// topics and groups a principal may touch will be asked by the handlers, who know their names.
+fn is_allowed(principal: &Principal, _operation: Operation, _resource: Resource) -> bool {
+    match principal {
+        Principal::Anonymous => true,
+    }
 }
 
 /// Parses a frame and calls its handler.
@@ -207,6 +225,10 @@ pub(crate) fn dispatch(
     let header = RequestHeader::decode(&mut reader).map_err(DispatchError::Header)?;
     let (key, version) = (header.api_key, header.api_version);
     let api = APIS.iter().find(|api| api.key == key).ok_or(DispatchError::UnknownApi(key))?;
+    let (principal, operation, resource) = (&session.principal, api.operation, api.resource);
+    if !is_allowed(principal, operation, resource) {
+        return Err(DispatchError::Denied { principal: principal.clone(), operation, resource });
+    }
     let responder = || Responder::new(Arc::clone(queue), header.correlation_id, version);
     if !api.served.contains(&version) {
         if key == API_VERSIONS_KEY {

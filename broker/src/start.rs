@@ -100,13 +100,12 @@ impl Broker {
         if bound.is_empty() {
             return Err(StartError::NoListener);
         }
-        let listeners: Vec<_> = bound.iter().map(|bound| Arc::clone(&bound.listener)).collect();
-        let addresses = listeners.iter().map(|listener| (listener.name.clone(), listener.bound)).collect();
+        let addresses = bound.iter().map(|bound| (bound.listener.name.clone(), bound.listener.bound)).collect();
         if config.durability == Durability::Async {
             tracing::warn!("log.durability=async: acknowledged records are lost if the power is cut");
         }
         let limits = ConnectionLimits::new(config.connections_max, config.connections_per_address_max);
-        let opened = tokio::task::spawn_blocking(move || open(disk, config, listeners)).await;
+        let opened = tokio::task::spawn_blocking(move || open(disk, config)).await;
         let (state, directory) = opened.map_err(|_| StartError::RuntimeEnded)??;
         let (state, limits) = (Arc::new(state), Arc::new(limits));
         let (connections, stop) = (TaskTracker::new(), CancellationToken::new());
@@ -163,7 +162,6 @@ pub enum StopError {
 fn open(
     disk: Arc<dyn Disk>,
     config: BrokerConfig,
-    listeners: Vec<Arc<crate::network::listener::Listener>>,
 ) -> Result<(BrokerState, DataDirectory), StartError> {
     crate::descriptors::raise_limit();
     let root = config.data_directory.clone();
@@ -182,7 +180,7 @@ fn open(
     };
     let topics = catalogue.topics().map_err(failed)?;
     let cluster_id = directory.cluster_id().to_owned();
-    let state = BrokerState::new(config, cluster_id, catalogue, Arc::new(shared), listeners);
+    let state = BrokerState::new(config, cluster_id, catalogue, Arc::new(shared));
     for (name, record) in topics {
         let failed =
             |source: Box<dyn std::error::Error + Send + Sync>| StartError::Topic { topic: name.clone(), source };

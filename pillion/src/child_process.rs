@@ -7,6 +7,8 @@
 //! The guard is a `sh` that blocks on a pipe whose other end only pillion holds: the pipe closes with pillion, however
 //! it dies. Linux has PR_SET_PDEATHSIG for this, but reaching it takes `unsafe`, and macOS has nothing like it.
 
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
@@ -54,11 +56,10 @@ impl ChildProcess {
         stop_signal: Signal,
         remove_if_orphaned: Option<&Path>,
     ) -> Result<Self> {
-        let mut child = command
-            .stdin(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .with_context(|| format!("cannot start {name} ({})", command.as_std().get_program().to_string_lossy()))?;
+        let mut child =
+            command.stdin(Stdio::null()).process_group(0).spawn().with_context(|| {
+                format!("cannot start {name} ({})", command.as_std().get_program().to_string_lossy())
+            })?;
         let pid = child.id().context("a child has a process id until it is waited for")?;
         match Guard::watch(pid, stop_signal, remove_if_orphaned) {
             Ok(guard) => Ok(Self { name: name.to_owned(), child, stop_signal, guard }),
@@ -143,6 +144,34 @@ pub(crate) fn describe_exit(status: ExitStatus) -> String {
         (None, Some(signal)) => format!("signal {signal}"),
         (None, None) => "an unknown status".to_owned(),
     }
+}
+
+/// The last lines of a child's log, set in, for quoting in an error.
+pub(crate) fn end_of_log(path: &Path) -> String {
+    /// More than the lines shown ever need.
+    const BYTES: u64 = 16 * 1024;
+    const LINES: usize = 15;
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(BYTES)))?;
+        let mut bytes = Vec::new();
+        file.take(BYTES).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    match read() {
+        Ok(bytes) => {
+            let text = String::from_utf8_lossy(&bytes);
+            let lines: Vec<&str> = text.lines().collect();
+            indent(&lines[lines.len().saturating_sub(LINES)..].join("\n"))
+        }
+        Err(error) => format!("  (cannot read {}: {error})", path.display()),
+    }
+}
+
+/// Sets lines in by two blanks.
+pub(crate) fn indent(text: &str) -> String {
+    text.trim_end().lines().map(|line| format!("  {line}\n")).collect()
 }
 
 #[cfg(test)]

@@ -30,13 +30,14 @@ use clap::{Parser, Subcommand};
     arg_required_else_help = true,
     after_help = "\
 First steps:
-  pillion demo                                   see all of it work, nothing needs to be installed
-  pillion outbox init --postgres URL --apply     make the outbox table, publication and slot in your database
-  pillion run --postgres URL                     relay its events, with the broker on 127.0.0.1:9092
-  pillion consume outbox.event.order             read them (so does any Kafka client)
+  pillion demo                                 see all of it work; nothing needs to be installed
+  pillion outbox init --postgres URL --apply   make outbox table, publication and slot
+  pillion run --postgres URL                   relay its events; the broker is on 127.0.0.1:9092
+  pillion consume outbox.event.order           read them (so does any Kafka client)
 
-Settings: --config FILE (TOML) < environment PILLION_* < flags; `pillion config` lists every key.
-Logs go to standard error; PILLION_LOG sets their level (error, warn, info, debug), OTEL_EXPORTER_OTLP_ENDPOINT where traces go."
+Settings: --config FILE (TOML) < environment PILLION_* < flags; `pillion config` lists all keys.
+Logs go to standard error: PILLION_LOG sets the level (error, warn, info, debug), and
+PILLION_LOG_FORMAT the form (human, json). Traces go to OTEL_EXPORTER_OTLP_ENDPOINT."
 )]
 pub(crate) struct CommandLine {
     #[command(subcommand)]

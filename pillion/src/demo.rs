@@ -49,5 +49,8 @@ pub(crate) async fn run(options: DemoOptions) -> Result<()> {
             show::show(&mut started, stage).await
         } => shown,
     };
+    if stop.is_cancelled() {
+        println!("\nStopping …");
+    }
     outcome.and(started.stop().await)
 }

@@ -38,6 +38,9 @@ impl Sidecar {
             Some(config) => Some(Broker::start(config).await.context("the broker cannot start")?),
             None => None,
         };
+        for (name, address) in broker.iter().flat_map(|broker| broker.addresses()) {
+            tracing::info!(listener = name, %address, "broker answers");
+        }
         let mut sidecar = Self { broker, connector: None };
         if let Some(mut config) = configuration.connector {
             if let (Some(address), false) = (sidecar.broker_address(), configuration.is_bootstrap_given) {

@@ -134,10 +134,6 @@ impl Group {
         self.state
     }
 
-    pub(super) fn generation(&self) -> i32 {
-        self.generation
-    }
-
     /// Whether nothing but committed offsets, if any, would be lost with the group.
     pub(super) fn is_vacant(&self) -> bool {
         self.state == GroupState::Empty && self.pending_join.is_empty()
@@ -146,12 +142,6 @@ impl Group {
     /// Whether the log knows nothing of the group's members: it never completed a join.
     pub(super) fn is_unwritten(&self) -> bool {
         self.generation == 0 && self.protocol_type.is_none()
-    }
-
-    /// The current members' ids with their instance ids, in order of id.
-    #[cfg(test)]
-    pub(super) fn current_members(&self) -> Vec<(Arc<str>, Option<Arc<str>>)> {
-        self.members.iter().map(|member| (Arc::clone(&member.id), member.group_instance_id.clone())).collect()
     }
 
     /// Answers every parked request with an error, when the shard goes away.

@@ -125,9 +125,7 @@ impl Members {
 
     /// Whether a member with these strategies shares at least one with all others. True in a group without members.
     pub(super) fn share_any(&self, protocols: &[MemberProtocol]) -> bool {
-        protocols
-            .iter()
-            .any(|protocol| self.offered.get(&protocol.name).copied().unwrap_or(0) == self.by_id.len())
+        protocols.iter().any(|protocol| self.offered.get(&protocol.name).copied().unwrap_or(0) == self.by_id.len())
     }
 
     /// The strategy with the most votes, each member voting for its first among those that all offer. Of equals the

@@ -28,7 +28,10 @@ impl Offsets {
     }
 
     /// Everything a group has committed, in order of topic and partition.
-    pub(super) fn of_group(&self, group_id: &str) -> impl Iterator<Item = (&Arc<str>, &BTreeMap<i32, CommittedOffset>)> {
+    pub(super) fn of_group(
+        &self,
+        group_id: &str,
+    ) -> impl Iterator<Item = (&Arc<str>, &BTreeMap<i32, CommittedOffset>)> {
         self.by_group.get(group_id).into_iter().flat_map(|group| &group.topics)
     }
 
@@ -49,7 +52,13 @@ impl Offsets {
     }
 
     /// Applies a record: sets an offset, or forgets it.
-    pub(super) fn apply(&mut self, group_id: &Arc<str>, topic: &Arc<str>, partition: i32, committed: Option<CommittedOffset>) {
+    pub(super) fn apply(
+        &mut self,
+        group_id: &Arc<str>,
+        topic: &Arc<str>,
+        partition: i32,
+        committed: Option<CommittedOffset>,
+    ) {
         match committed {
             Some(committed) => {
                 let group = self.by_group.entry(Arc::clone(group_id)).or_default();

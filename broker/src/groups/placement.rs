@@ -5,9 +5,7 @@
 
 /// The partition of a group, in `0..partition_count`. `partition_count` must be positive.
 pub(crate) fn partition_of_group(group_id: &str, partition_count: u32) -> u32 {
-    let hash = group_id
-        .encode_utf16()
-        .fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
+    let hash = group_id.encode_utf16().fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
     // Kafka's Utils.abs has no absolute value for the smallest integer and takes 0.
     hash.checked_abs().unwrap_or(0).unsigned_abs() % partition_count.max(1)
 }

@@ -93,7 +93,8 @@ impl GroupRecord {
         match self {
             Self::Metadata { metadata, .. } => {
                 let members = metadata.iter().flat_map(|metadata| &metadata.members);
-                members.map(|member| FIELDS + member.subscription.len() + member.assignment.len()).sum::<usize>() + FIELDS
+                members.map(|member| FIELDS + member.subscription.len() + member.assignment.len()).sum::<usize>()
+                    + FIELDS
             }
             Self::Offset { committed, .. } => {
                 committed.as_ref().map_or(0, |committed| committed.metadata.len()) + FIELDS

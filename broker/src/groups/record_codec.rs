@@ -61,8 +61,7 @@ pub(crate) fn encode(record: &GroupRecord) -> Result<EncodedRecord, EncodeError>
                 .transpose()?,
         }),
         GroupRecord::Offset { group_id, topic, partition, committed } => {
-            let key =
-                OffsetCommitKey { group: group_id.to_string(), topic: topic.to_string(), partition: *partition };
+            let key = OffsetCommitKey { group: group_id.to_string(), topic: topic.to_string(), partition: *partition };
             Ok(EncodedRecord {
                 key: encode_versioned(&key, OFFSET_KEY)?,
                 value: committed

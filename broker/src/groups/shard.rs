@@ -112,7 +112,11 @@ impl GroupShard {
                 return;
             }
             self.with_group(&group_id, now, actions, Group::tick);
-            if self.groups.get(&group_id).is_some_and(|scheduled| scheduled.wake_at.is_some_and(|at| at <= now.monotonic)) {
+            if self
+                .groups
+                .get(&group_id)
+                .is_some_and(|scheduled| scheduled.wake_at.is_some_and(|at| at <= now.monotonic))
+            {
                 // Due again at once; the next tick's turn, so that this one ends.
                 return;
             }
@@ -184,12 +188,13 @@ impl GroupShard {
             return Err(ErrorCode::InvalidSessionTimeout);
         }
         let instance_id = join.group_instance_id.as_deref().unwrap_or_default();
-        let are_texts_short = [&*join.member_id, &*join.client_id, &*join.client_host, &*join.protocol_type, instance_id]
-            .into_iter()
-            .chain(join.protocols.iter().map(|protocol| &*protocol.name))
-            .all(|text| text.len() <= TEXT_BYTES_MAX);
-        let is_small = join.protocols.len() <= PROTOCOLS_MAX
-            && metadata_bytes(&join.protocols) <= MEMBER_METADATA_BYTES_MAX;
+        let are_texts_short =
+            [&*join.member_id, &*join.client_id, &*join.client_host, &*join.protocol_type, instance_id]
+                .into_iter()
+                .chain(join.protocols.iter().map(|protocol| &*protocol.name))
+                .all(|text| text.len() <= TEXT_BYTES_MAX);
+        let is_small =
+            join.protocols.len() <= PROTOCOLS_MAX && metadata_bytes(&join.protocols) <= MEMBER_METADATA_BYTES_MAX;
         if are_texts_short && is_small { Ok(()) } else { Err(ErrorCode::InvalidRequest) }
     }
 

@@ -5,7 +5,7 @@ mod harness;
 mod joining;
 mod leaving;
 mod properties;
-mod retention;
 mod restart;
+mod retention;
 mod static_members;
 mod syncing;

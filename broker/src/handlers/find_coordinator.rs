@@ -68,8 +68,7 @@ fn respond(call: &Call, request: &FindCoordinatorRequest, led: Result<(), ErrorC
         KEY_TYPE_GROUP => led.map_err(|error| (error, "the offsets topic cannot be made; see the broker's log")),
         _ => Err((ErrorCode::InvalidRequest, "this broker coordinates consumer groups only, no transactions yet")),
     };
-    let coordinator =
-        |key: &String| coordinator(key, outcome, call.broker.config.node_id, &call.session.listener);
+    let coordinator = |key: &String| coordinator(key, outcome, call.broker.config.node_id, &call.session.listener);
     if call.version() >= 4 {
         let coordinators = request.coordinator_keys.iter().map(coordinator).collect();
         return FindCoordinatorResponse { coordinators, ..FindCoordinatorResponse::default() };
@@ -78,12 +77,7 @@ fn respond(call: &Call, request: &FindCoordinatorRequest, led: Result<(), ErrorC
     FindCoordinatorResponse { error_code, error_message, node_id, host, port, ..FindCoordinatorResponse::default() }
 }
 
-fn coordinator(
-    key: &str,
-    outcome: Result<(), (ErrorCode, &str)>,
-    node_id: i32,
-    listener: &Listener,
-) -> Coordinator {
+fn coordinator(key: &str, outcome: Result<(), (ErrorCode, &str)>, node_id: i32, listener: &Listener) -> Coordinator {
     let key = key.to_owned();
     match outcome {
         Ok(()) => Coordinator {

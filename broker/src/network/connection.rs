@@ -170,8 +170,12 @@ impl Connection {
             tracing::warn!(peer = %self.session.peer, "closing the connection: a request began and did not arrive");
             return false;
         }
-        // Someone who waits for an answer is not idle.
-        quiet < config.connection_idle_max || !self.queue.is_empty()
+        if quiet < config.connection_idle_max {
+            return true;
+        }
+        // Someone who waits for an answer is not idle: the time runs again from here.
+        self.last_byte = now;
+        !self.queue.is_empty()
     }
 
     /// Sends what was in flight when the broker was told to stop.
@@ -179,14 +183,7 @@ impl Connection {
         for parked in self.parked.drain(..) {
             parked.expire();
         }
-        let queue = Arc::clone(&self.queue);
-        let sent = async {
-            while !queue.is_empty() && !queue.is_closed() {
-                queue.tend().await?;
-            }
-            io::Result::Ok(())
-        };
-        if tokio::time::timeout(DRAIN_TIMEOUT, sent).await.is_err() {
+        if tokio::time::timeout(DRAIN_TIMEOUT, self.queue.drain()).await.is_err() {
             tracing::debug!(peer = %self.session.peer, "answers in flight were not taken in time");
         }
     }

@@ -43,6 +43,8 @@ struct State {
     /// The socket took no more: the connection's task goes on when it does.
     blocked: bool,
     closed: bool,
+    /// The connection's task waits for the last answer to be sent.
+    draining: bool,
 }
 
 /// The answers of one connection.
@@ -103,6 +105,15 @@ impl ResponseQueue {
         self.state.lock().slots.is_empty()
     }
 
+    /// Sends what is ready or in the making, until there is nothing left or the socket fails.
+    pub(crate) async fn drain(&self) -> io::Result<()> {
+        self.state.lock().draining = true;
+        while !self.is_empty() && !self.is_closed() {
+            self.tend().await?;
+        }
+        Ok(())
+    }
+
     /// Waits for the next change that concerns the connection's task, having sent what a blocked socket takes.
     /// Cancelling loses nothing.
     pub(crate) async fn tend(&self) -> io::Result<()> {
@@ -139,7 +150,8 @@ impl ResponseQueue {
                 Err(_) => state.closed = true,
             }
         }
-        if state.blocked || state.closed || was_full || state.slots.is_empty() {
+        // Otherwise nobody is woken: the connection's task has nothing to do.
+        if state.blocked || state.closed || was_full || (state.draining && state.slots.is_empty()) {
             self.changed.notify_one();
         }
     }

@@ -23,3 +23,11 @@ pub(crate) struct Session {
     /// Who it is.
     pub(crate) principal: Principal,
 }
+
+impl std::fmt::Display for Principal {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Anonymous => formatter.write_str("User:ANONYMOUS"),
+        }
+    }
+}

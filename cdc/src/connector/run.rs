@@ -18,6 +18,8 @@ use crate::status::State;
 
 /// How long a cancelled connector waits for what is on its way to the broker.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Connecting to a broker may take half a minute to fail; the log says that it is tried well before.
+const SILENCE_MAX: Duration = Duration::from_secs(2);
 /// Sessions refused in a row, without a message between, before the refusal is taken as final. One more is opened so
 /// that its checks can say what is wrong better than Postgres did.
 const REFUSALS_MAX: u32 = 2;
@@ -177,15 +179,28 @@ impl<S: ReplicationSource, C: Cluster> Engine<S, C> {
         }
         loop {
             self.config.status.set_state(State::WaitingForBroker);
-            let connected = tokio::select! {
-                biased;
-                () = self.cancelled.cancelled() => return Ok(None),
-                connected = self.cluster.connect() => connected,
-            };
+            let Some(connected) = self.try_connect().await else { return Ok(None) };
             match connected {
                 Ok(publisher) => return Ok(Some(publisher)),
                 Err(error) => self.publisher_failed(error).await?,
             }
+        }
+    }
+
+    /// One attempt, which says that it is made if it takes long; `None` when cancelled.
+    async fn try_connect(&self) -> Option<Result<C::Publisher, PublishError>> {
+        let mut connecting = std::pin::pin!(self.cluster.connect());
+        tokio::select! {
+            biased;
+            () = self.cancelled.cancelled() => return None,
+            connected = &mut connecting => return Some(connected),
+            () = tokio::time::sleep(SILENCE_MAX), if !self.broker.has_said() => {}
+        }
+        tracing::warn!(servers = self.config.bootstrap_servers.join(","), "the broker has not answered yet");
+        self.config.status.set_error("the broker has not answered yet");
+        tokio::select! {
+            () = self.cancelled.cancelled() => None,
+            connected = connecting => Some(connected),
         }
     }
 

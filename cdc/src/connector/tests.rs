@@ -1,12 +1,10 @@
 //! The connector against a scripted server and a scripted cluster: what is published, what is confirmed, and what a
 //! failure at each point does to both. Real servers are in this crate's `tests` folder.
 
-use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -14,92 +12,11 @@ use super::{ConnectorError, run};
 use crate::config::{ConnectorConfig, OnError};
 use crate::lsn::Lsn;
 use crate::pgoutput::{Cell, Column, Message, Operation, Relation};
-use crate::publish::{Cluster, Delivered, PublishError, Publisher};
+use crate::publish::scripted::{ScriptedCluster, Verdict};
 use crate::replication::scripted::{Record, ScriptedSource, Step};
 use crate::replication::{ReplicationError, ReplicationEvent};
 use crate::router::OutboxEvent;
-
-/// What the cluster does with a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    Store,
-    /// Not acknowledged, ever.
-    Hold,
-    Lose,
-    Refuse,
-}
-
-/// A cluster whose verdicts on records are written down; once they are used up it stores.
-#[derive(Clone, Default)]
-struct ScriptedCluster {
-    verdicts: Arc<Mutex<VecDeque<Verdict>>>,
-    stored: Arc<Mutex<Vec<OutboxEvent>>>,
-    connections: Arc<Mutex<usize>>,
-    topics: Arc<Mutex<Vec<String>>>,
-}
-
-struct ScriptedPublisher {
-    cluster: ScriptedCluster,
-    known: Mutex<HashSet<String>>,
-    held: Mutex<Vec<oneshot::Sender<Result<Delivered, PublishError>>>>,
-}
-
-struct Acknowledgement(oneshot::Receiver<Result<Delivered, PublishError>>);
-
-impl Future for Acknowledgement {
-    type Output = Result<Delivered, PublishError>;
-
-    fn poll(mut self: std::pin::Pin<&mut Self>, context: &mut std::task::Context<'_>) -> std::task::Poll<Self::Output> {
-        std::pin::Pin::new(&mut self.0).poll(context).map(|result| result.expect("the sender is kept"))
-    }
-}
-
-impl Cluster for ScriptedCluster {
-    type Publisher = ScriptedPublisher;
-
-    async fn connect(&self) -> Result<ScriptedPublisher, PublishError> {
-        *self.connections.lock() += 1;
-        Ok(ScriptedPublisher { cluster: self.clone(), known: Mutex::default(), held: Mutex::default() })
-    }
-}
-
-impl Publisher for ScriptedPublisher {
-    type Acknowledgement = Acknowledgement;
-
-    async fn ensure_topic(&self, topic: &str) -> Result<(), PublishError> {
-        self.cluster.topics.lock().push(topic.to_owned());
-        self.known.lock().insert(topic.to_owned());
-        Ok(())
-    }
-
-    async fn send(&self, event: OutboxEvent) -> Result<Acknowledgement, PublishError> {
-        assert!(self.known.lock().contains(&event.topic), "the topic was made first");
-        let (sender, receiver) = oneshot::channel();
-        let verdict = self.cluster.verdicts.lock().pop_front().unwrap_or(Verdict::Store);
-        let failure = match verdict {
-            Verdict::Store => {
-                let mut stored = self.cluster.stored.lock();
-                stored.push(event);
-                assert!(sender.send(Ok(Delivered { partition: 0, offset: stored.len() as i64 })).is_ok());
-                return Ok(Acknowledgement(receiver));
-            }
-            Verdict::Hold => {
-                self.held.lock().push(sender);
-                return Ok(Acknowledgement(receiver));
-            }
-            Verdict::Lose => PublishError::Unavailable("the broker is gone".into()),
-            Verdict::Refuse => PublishError::RecordRefused("too large".into()),
-        };
-        // A failure is known only after later records have been sent.
-        tokio::spawn(async move {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-            let _ = sender.send(Err(failure));
-        });
-        Ok(Acknowledgement(receiver))
-    }
-
-    async fn close(self) {}
-}
+use crate::status::State;
 
 fn relation() -> Step {
     let columns = ["id", "aggregatetype", "aggregateid", "type", "payload", "tracingspancontext"];
@@ -383,6 +300,23 @@ async fn a_refusal_is_final_only_once_a_new_session_is_refused_too() {
     let sessions = vec![Ok(vec![Step::Fail(refused())]), Ok(vec![Step::Fail(refused())])];
     let error = start(sessions, &[], |_| {}).task.await.unwrap().unwrap_err();
     assert!(matches!(error, ConnectorError::Postgres(_)), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broker_that_does_not_answer_is_said_before_its_timeout() {
+    let source = ScriptedSource::new(vec![Ok(Vec::new())]);
+    let postgres = "postgresql://me@localhost/shop".parse().unwrap();
+    let config = ConnectorConfig::new(postgres, vec!["localhost:9092".to_owned()]);
+    let (status, cancelled) = (config.status.clone(), CancellationToken::new());
+    let cluster = ScriptedCluster { is_away: true, ..ScriptedCluster::default() };
+    let task = tokio::spawn(run::run(config, source, cluster, cancelled.clone()));
+    while status.snapshot().last_error.is_none() {
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    assert_eq!(status.snapshot().state, State::WaitingForBroker);
+    cancelled.cancel();
+    task.await.unwrap().unwrap();
+    assert_eq!(status.snapshot().state, State::Stopped);
 }
 
 #[tokio::test(start_paused = true)]

@@ -45,6 +45,11 @@ impl Waiting {
         delay.mul_f64(rand::rng().random_range(0.5..=1.0))
     }
 
+    /// Whether the log knows that it is being waited for.
+    pub(super) fn has_said(&self) -> bool {
+        self.said.is_some()
+    }
+
     /// It works again. The delays start over only when it stays so: a peer that comes and goes is no reason to
     /// hurry.
     pub(super) fn recovered(&mut self) {

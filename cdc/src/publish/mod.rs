@@ -4,6 +4,8 @@
 //! cluster makes it (acks=all); records sent to one partition through one [`Publisher`] are stored in that order.
 
 mod kafka;
+#[cfg(test)]
+pub(crate) mod scripted;
 
 use std::error::Error;
 use std::future::Future;

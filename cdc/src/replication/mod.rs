@@ -102,7 +102,7 @@ pub(crate) trait ReplicationSession: Send {
 #[derive(Debug, Error)]
 pub(crate) enum ReplicationError {
     /// Worth another try: the server is away, restarting, or out of connections.
-    #[error("the replication connection is lost")]
+    #[error("no replication connection")]
     Lost(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// Another connection holds the slot.
     #[error("the replication slot is in use: {reason}")]

@@ -70,3 +70,15 @@ async fn a_missing_program_is_named_in_the_error() {
     let error = ChildProcess::spawn("inventory", missing, Signal::TERM, None).await.unwrap_err();
     assert_eq!(error.to_string(), "cannot start inventory (/nonexistent/program)");
 }
+
+#[test]
+fn the_end_of_a_log_is_quoted_however_long_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("child.log");
+    let lines: String = (1..=10_000).map(|number| format!("line {number}\n")).collect();
+    std::fs::write(&path, lines).unwrap();
+    let quoted = end_of_log(&path);
+    assert_eq!(quoted.lines().count(), 15);
+    assert!(quoted.starts_with("  line 9986\n") && quoted.ends_with("  line 10000\n"), "{quoted}");
+    assert!(end_of_log(&directory.path().join("absent")).contains("cannot read"));
+}

@@ -12,14 +12,15 @@ use crate::{sidecar, signals};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pillion broker                                              on 127.0.0.1:9092, data in ./pillion-data
+  pillion broker                          on 127.0.0.1:9092, data in ./pillion-data
   pillion broker --data-dir /var/lib/pillion --listen 127.0.0.1:0
   pillion broker --set num.partitions=3 --set log.durability=async
   pillion broker --listen 127.0.0.1:9092 --listener DOCKER://0.0.0.0:9094=pillion:9094
 
-The first line on standard output is the bound address, printed once the broker answers. Each listener tells its
-clients its own advertised address. A listener bound to every address (0.0.0.0, ::) never advertises that: without
-=ADVERTISED it advertises this machine's host name if it resolves here, else 127.0.0.1, and warns.")]
+The first line on standard output is the bound address, printed once the broker answers.
+Each listener tells its clients its own advertised address. A listener bound to every address
+(0.0.0.0, ::) never advertises that: without =ADVERTISED it advertises this machine's host
+name if that resolves here, else 127.0.0.1, and warns.")]
 pub(super) struct Arguments {
     #[command(flatten)]
     broker: BrokerFlags,

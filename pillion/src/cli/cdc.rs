@@ -13,7 +13,7 @@ use crate::{sidecar, signals};
 #[command(after_help = "\
 Examples:
   pillion cdc --postgres postgresql://shop:secret@localhost/shop --bootstrap 127.0.0.1:9092
-  pillion cdc --postgres URL --bootstrap kafka-1:9092,kafka-2:9092 --table orders.outbox --table payments.outbox
+  pillion cdc --postgres URL --bootstrap kafka-1:9092,kafka-2:9092 --table orders.outbox
   pillion cdc --postgres URL --set 'route.topic.replacement=events.${routedByValue}'
 
 The database needs wal_level=logical, a publication with the outbox table, and a replication slot:

@@ -40,9 +40,9 @@ impl Arguments {
         let effective = config::effective(layers)?;
         let mut stdout = std::io::stdout().lock();
         if self.json {
-            let list = effective.iter().map(|setting| {
-                json!({ "key": setting.key, "value": setting.value, "origin": setting.origin.to_string() })
-            });
+            let list = effective.iter().map(
+                |setting| json!({ "key": setting.key, "value": setting.value, "origin": setting.origin.to_string() }),
+            );
             writeln!(stdout, "{}", serde_json::Value::from_iter(list))?;
         } else {
             let mut rows = vec![row(["KEY", "VALUE", "FROM"])];

@@ -25,15 +25,15 @@ const POLL_WAIT: Duration = Duration::from_millis(500);
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pillion consume outbox.event.order                          everything, then what comes
-  pillion consume orders --from end                           only what comes
-  pillion consume orders --from -10 --exit-at-end             the last ten of each partition
-  pillion consume orders -n 1 --json                          one record as JSON, with key, headers and time
+  pillion consume outbox.event.order                everything, then what comes
+  pillion consume orders --from end                 only what comes
+  pillion consume orders --from -10 --exit-at-end   the last ten of each partition
+  pillion consume orders -n 1 --json                one record with key, headers and time
   pillion consume orders -f '%p %o %k %h %s\\n'
 
-Format (-f), as in kcat: %s value, %S its length, %k key, %K its length, %t topic, %p partition, %o offset,
-%T timestamp in ms, %h headers, %% a percent sign; \\n, \\t, \\r and \\\\ as usual. A null key or value prints nothing,
-its length is -1.")]
+Format (-f), as in kcat: %s value, %S its length, %k key, %K its length, %t topic, %p partition,
+%o offset, %T timestamp in ms, %h headers, %% a percent sign; \\n, \\t, \\r and \\\\ as usual.
+A null key or value prints nothing; its length is -1.")]
 pub(super) struct Arguments {
     /// Topic to read
     topic: String,
@@ -89,7 +89,8 @@ impl Arguments {
             };
             let mut stdout = std::io::stdout().lock();
             for record in records {
-                let is_past_end = self.exit_at_end && ends.get(&record.partition).is_some_and(|end| record.offset >= *end);
+                let is_past_end =
+                    self.exit_at_end && ends.get(&record.partition).is_some_and(|end| record.offset >= *end);
                 if is_past_end || left == 0 {
                     continue;
                 }
@@ -135,9 +136,7 @@ impl Arguments {
                 // The end that was asked for, so that nothing is missed between asking and reading.
                 Start::End => Offset::At(end),
                 Start::At(offset) => Offset::At(offset),
-                Start::Last(count) => {
-                    Offset::At((end - count).max(log_starts.get(&partition).copied().unwrap_or(0)))
-                }
+                Start::Last(count) => Offset::At((end - count).max(log_starts.get(&partition).copied().unwrap_or(0))),
             };
             Assignment { topic: self.topic.clone(), partition, start }
         });

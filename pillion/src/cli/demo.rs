@@ -13,12 +13,13 @@ use crate::demo::{self, DemoOptions};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pillion demo                                       stays up until Ctrl-C, with addresses to try
-  pillion demo --once                                exits by itself: 0 when every event came in order
-  OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4317 pillion demo     traces go to a collector or to Jaeger
+  pillion demo             stays up until Ctrl-C, with addresses to try
+  pillion demo --once      exits by itself: 0 when every event came in order
+  OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4317 pillion demo      traces go to Jaeger
 
-Needs the example services `order`, `payment` and `inventory` beside this binary (`make demo` builds them).
-One order succeeds; the other wants an item that is not in stock, so its payment is refunded.")]
+Needs the example services `order`, `payment` and `inventory` beside this binary; `make demo`
+builds them. One order succeeds; the other wants an item that is not in stock, so that its
+payment is refunded.")]
 pub(super) struct Arguments {
     /// Exit after the two orders: 0 when every event arrived in order, 1 otherwise
     #[arg(long)]

@@ -21,8 +21,9 @@ Examples:
   pillion dev --data-dir ./dev --postgres-port 5433
   pillion dev --table orders.outbox --table payments.outbox
 
-PostgreSQL is found on this machine, else fetched once (about 15 MB); it listens on 127.0.0.1 and is yours to use.
-The first line on standard output is the broker's address, the next ones are commands to try.")]
+PostgreSQL is found on this machine, else fetched once (about 15 MB); it listens on 127.0.0.1
+and is yours to use. The first line on standard output is the broker's address, the next ones
+are commands to try.")]
 pub(super) struct Arguments {
     #[command(flatten)]
     broker: BrokerFlags,

@@ -33,7 +33,8 @@ impl ConfigurationFlags {
             layers.add_file(path);
         }
         // A variable that is not text cannot be one of ours.
-        let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let variables =
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         layers.add_environment(variables);
         for assignment in &self.set {
             layers.add_set(assignment, &parts.list());

@@ -26,12 +26,13 @@ enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pillion outbox init                                         look at the SQL; changes nothing, needs no database
-  pillion outbox init --table orders.outbox | psql URL        run it yourself
-  pillion outbox init --postgres URL --apply                  run it; what exists already is left as it is
-  pillion outbox init --role relay --postgres URL --apply     also make a role that may replicate and nothing else
+  pillion outbox init                                       look at the SQL; needs no database
+  pillion outbox init --table orders.outbox | psql URL      run it yourself
+  pillion outbox init --postgres URL --apply                run it; what exists is left alone
+  pillion outbox init --role relay --postgres URL --apply   also make a role for the connector
 
-The table is the one of Debezium's outbox event router. A service writes an event in the transaction that makes it true:
+The table is the one of Debezium's outbox event router. A service writes an event in the
+transaction that makes it true:
   INSERT INTO outbox (id, aggregatetype, aggregateid, type, payload)
   VALUES (gen_random_uuid(), 'order', '42', 'OrderPlaced', '{\"total\": 100}');
 and it arrives on topic outbox.event.order with key 42.")]

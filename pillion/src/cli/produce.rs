@@ -121,7 +121,14 @@ impl Arguments {
         };
         let value = (!(self.null_empty && value.is_empty())).then_some(value);
         let headers = self.headers.clone();
-        Ok(ProducerRecord { topic: self.topic.clone(), partition: self.partition, key, value, headers, timestamp_ms: None })
+        Ok(ProducerRecord {
+            topic: self.topic.clone(),
+            partition: self.partition,
+            key,
+            value,
+            headers,
+            timestamp_ms: None,
+        })
     }
 }
 

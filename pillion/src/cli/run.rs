@@ -14,10 +14,11 @@ use crate::{sidecar, signals};
 Examples:
   pillion run --postgres postgresql://shop:secret@localhost/shop --auto-init
   pillion run --config pillion.toml --data-dir /var/lib/pillion --listen 0.0.0.0:9092
-  pillion run --postgres URL --listen 127.0.0.1:9092 --listener DOCKER://0.0.0.0:9094=pillion:9094
+  pillion run --postgres URL --listener DOCKER://0.0.0.0:9094=pillion:9094
 
-The first line on standard output is the address the broker is bound to, printed once it answers.
-Ctrl-C and SIGTERM stop the connector, then the broker. For the connector's needs see `pillion outbox init --help`.")]
+The first line on standard output is the address the broker is bound to, printed once it
+answers. Ctrl-C and SIGTERM stop the connector, then the broker. What the connector needs in
+the database: `pillion outbox init --help`. Listeners: `pillion broker --help`.")]
 pub(super) struct Arguments {
     #[command(flatten)]
     broker: BrokerFlags,

@@ -40,7 +40,9 @@ fn flags_that_scripts_rely_on_are_taken() {
 
 #[test]
 fn a_mistake_on_the_command_line_is_a_usage_error() {
-    for arguments in ["", "brooker", "topic create", "topic create t -p 0", "consume", "produce t --acks 2", "consume t -o x"] {
+    for arguments in
+        ["", "brooker", "topic create", "topic create t -p 0", "consume", "produce t --acks 2", "consume t -o x"]
+    {
         let error = parsed(arguments).unwrap_err();
         assert_eq!(error.exit_code(), 2, "{arguments}");
     }
@@ -50,7 +52,9 @@ fn a_mistake_on_the_command_line_is_a_usage_error() {
 fn every_command_explains_itself_with_examples() {
     fn check(command: &mut clap::Command, path: &str) {
         assert!(command.get_about().is_some(), "{path} says nothing about itself");
-        for argument in command.get_arguments().filter(|argument| !["help", "version"].contains(&argument.get_id().as_str())) {
+        for argument in
+            command.get_arguments().filter(|argument| !["help", "version"].contains(&argument.get_id().as_str()))
+        {
             assert!(argument.get_help().is_some(), "{path}: {} is not explained", argument.get_id());
         }
         for subcommand in command.get_subcommands_mut() {

@@ -34,9 +34,9 @@ pub(crate) fn effective(layers: Layers) -> Result<Vec<EffectiveSetting>, Configu
         let origin = setting.map_or(Origin::Default, |setting| setting.origin.clone());
         let from_broker = broker_values.iter().find(|(known, _)| *known == key).map(|(_, value)| value.clone());
         let shown = match key {
-            keys::POSTGRES_URL => setting
-                .and(configuration.connector.as_ref())
-                .map(|connector| connector.postgres.to_string()),
+            keys::POSTGRES_URL => {
+                setting.and(configuration.connector.as_ref()).map(|connector| connector.postgres.to_string())
+            }
             "database.password" => setting.map(|_| HIDDEN.to_owned()),
             _ => from_broker.or_else(|| setting.map(|setting| setting.value.clone())),
         };

@@ -46,7 +46,8 @@ pub(super) fn read(
     if found.listeners.is_empty() && problems.is_empty() {
         problems.push(format!("listeners ({}): name at least one", listeners.origin));
     }
-    for (setting, text) in advertised.iter().flat_map(|setting| items(&setting.value).map(move |text| (setting, text))) {
+    for (setting, text) in advertised.iter().flat_map(|setting| items(&setting.value).map(move |text| (setting, text)))
+    {
         if let Err(reason) = advertise(&mut found.listeners, text) {
             problems.push(format!("advertised.listeners ({}): {text}: {reason}", setting.origin));
         }
@@ -120,7 +121,9 @@ fn check_advertised(address: &str) -> Result<(), String> {
     }
     let has_port = address.len() > host.len() && !address.ends_with(']');
     if has_port && !host_and_port(address).is_some_and(|(_, port)| port != 0) {
-        return Err(format!("`{address}` cannot be advertised: expected HOST or HOST:PORT with a port from 1 to 65535"));
+        return Err(format!(
+            "`{address}` cannot be advertised: expected HOST or HOST:PORT with a port from 1 to 65535"
+        ));
     }
     Ok(())
 }

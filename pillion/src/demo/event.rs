@@ -32,7 +32,8 @@ impl Event {
             header.value.as_deref().map(|value| String::from_utf8_lossy(value).into_owned())
         };
         let trace_parent = header(TRACEPARENT).and_then(|text| TraceParent::parse(text.as_bytes()).ok());
-        let now_ms = now.duration_since(UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
+        let now_ms =
+            now.duration_since(UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
         Self {
             topic: record.topic.to_string(),
             partition: record.partition,

@@ -55,7 +55,11 @@ impl SagaCheck {
             return Ok(());
         }
         let missing: Vec<&str> = self.expected.iter().copied().filter(|wanted| !types.contains(wanted)).collect();
-        let reason = if missing.is_empty() { "repeated or out of order".to_owned() } else { format!("missing {}", missing.join(", ")) };
+        let reason = if missing.is_empty() {
+            "repeated or out of order".to_owned()
+        } else {
+            format!("missing {}", missing.join(", "))
+        };
         let seen = if types.is_empty() { "nothing".to_owned() } else { types.join(", ") };
         Err(format!("order {}: {reason}; expected {}, saw {seen}", self.order_id, self.expected.join(", ")))
     }

@@ -4,7 +4,6 @@
 //! its first line of output where it listens, and logs to a file of its own.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -16,7 +15,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{ChildStdout, Command};
 use tokio::time::timeout;
 
-use crate::child_process::{ChildProcess, describe_exit};
+use crate::child_process::{ChildProcess, describe_exit, end_of_log};
 
 /// Programs, in the order they are started; the first one takes orders.
 const NAMES: [&str; 3] = ["order", "payment", "inventory"];
@@ -26,9 +25,6 @@ const START_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Bound of a service's stop before it is killed.
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
-
-/// The end of a service's log that is shown when it fails.
-const LOG_BYTES_SHOWN: u64 = 2_000;
 
 /// The services' programs.
 #[derive(Debug)]
@@ -84,11 +80,13 @@ impl Programs {
     pub(super) async fn make_tables(&self, surroundings: &Surroundings) -> Result<()> {
         for name in NAMES {
             let (mut command, log) = self.command(name, surroundings)?;
-            let running = command.arg("--migrate").stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true).status();
-            let status = timeout(START_PATIENCE, running).await.with_context(|| format!("{name} --migrate took too long"))?;
+            let running =
+                command.arg("--migrate").stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true).status();
+            let status =
+                timeout(START_PATIENCE, running).await.with_context(|| format!("{name} --migrate took too long"))?;
             let status = status.with_context(|| format!("cannot run {name}"))?;
             if !status.success() {
-                bail!("{name} --migrate ended with {}; its log:\n{}", describe_exit(status), log_end(&log));
+                bail!("{name} --migrate ended with {}; its log:\n{}", describe_exit(status), end_of_log(&log));
             }
         }
         Ok(())
@@ -120,7 +118,7 @@ impl Programs {
             (Ok(Ok(_)), Ok(address)) => Ok(Service { process, address, log, _stdout: stdout }),
             _ => {
                 let status = process.stop(STOP_PATIENCE).await?;
-                bail!("{name} did not start ({}); its log:\n{}", describe_exit(status), log_end(&log))
+                bail!("{name} did not start ({}); its log:\n{}", describe_exit(status), end_of_log(&log))
             }
         }
     }
@@ -163,7 +161,7 @@ impl Services {
             for service in &mut self.running {
                 if let Some(status) = service.process.try_wait()? {
                     let name = service.process.name();
-                    bail!("{name} ended by itself ({}); its log:\n{}", describe_exit(status), log_end(&service.log));
+                    bail!("{name} ended by itself ({}); its log:\n{}", describe_exit(status), end_of_log(&service.log));
                 }
             }
             tokio::time::sleep(LOOK_EVERY).await;
@@ -177,26 +175,10 @@ impl Services {
             let name = service.process.name().to_owned();
             let stopped = service.process.stop(STOP_PATIENCE).await.and_then(|status| match status.success() {
                 true => Ok(()),
-                false => bail!("{name} ended with {}; its log:\n{}", describe_exit(status), log_end(&service.log)),
+                false => bail!("{name} ended with {}; its log:\n{}", describe_exit(status), end_of_log(&service.log)),
             });
             outcome = outcome.and(stopped);
         }
         outcome
-    }
-}
-
-/// The end of a log, set in.
-fn log_end(path: &Path) -> String {
-    let read = || -> std::io::Result<Vec<u8>> {
-        let mut file = File::open(path)?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(LOG_BYTES_SHOWN)))?;
-        let mut bytes = Vec::new();
-        file.take(LOG_BYTES_SHOWN).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    match read() {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).lines().map(|line| format!("  {line}\n")).collect(),
-        Err(error) => format!("  (cannot read {}: {error})", path.display()),
     }
 }

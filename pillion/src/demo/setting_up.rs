@@ -113,8 +113,11 @@ pub(super) async fn set_up(started: &mut Started, options: DemoOptions, programs
     step.done(&format!("PostgreSQL {}, log in {}", postgres.version(), postgres.log_path().display()));
 
     let step = Step::begin();
-    let mut surroundings =
-        Surroundings { database_url: database_url.clone(), bootstrap_servers: String::new(), log_directory: directory.clone() };
+    let mut surroundings = Surroundings {
+        database_url: database_url.clone(),
+        bootstrap_servers: String::new(),
+        log_directory: directory.clone(),
+    };
     programs.make_tables(&surroundings).await?;
     step.done("tables of order, payment and inventory, each with an outbox");
 

@@ -108,7 +108,9 @@ fn addresses(stage: &Stage, started: &Started, order_address: std::net::SocketAd
     let logs: Vec<String> = logs.map(|(_, _, log)| log.display().to_string()).collect();
     let traces = match std::env::var("OTEL_EXPORTER_OTLP_ENDPOINT").ok().filter(|endpoint| !endpoint.is_empty()) {
         Some(endpoint) => format!("go to {endpoint}"),
-        None => "go nowhere; set OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4317 for a collector or Jaeger".to_owned(),
+        None => {
+            "go nowhere; set OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4317 for a collector or Jaeger".to_owned()
+        }
     };
     format!(
         "

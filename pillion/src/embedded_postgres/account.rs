@@ -69,7 +69,8 @@ impl Account {
         let mut above: Vec<&Path> = path.ancestors().skip(1).filter(|p| !p.as_os_str().is_empty()).collect();
         above.reverse();
         for directory in above {
-            let metadata = fs::metadata(directory).with_context(|| format!("cannot look at {}", directory.display()))?;
+            let metadata =
+                fs::metadata(directory).with_context(|| format!("cannot look at {}", directory.display()))?;
             if !self.may_search(metadata.uid(), metadata.gid(), metadata.mode()) {
                 bail!(
                     "as root, PostgreSQL runs as the account `{}`, which may not enter {} on the way to {}: \

@@ -25,6 +25,7 @@ use tokio::time::{Instant, sleep};
 
 use super::account::Account;
 use super::binaries::Binaries;
+use crate::child_process::indent;
 
 /// Name of the superuser, and of the database that exists from the start.
 pub(super) const SUPERUSER: &str = "postgres";
@@ -213,11 +214,6 @@ fn is_postgres(pid: Pid) -> bool {
     let command = fs::read_to_string(format!("/proc/{}/comm", pid.as_raw_nonzero()));
     // Without /proc (macOS) the file's own word has to do.
     command.map_or(true, |name| name.trim() == "postgres")
-}
-
-/// Sets lines in by two blanks, for quoting a program's output in an error.
-pub(super) fn indent(text: &str) -> String {
-    text.trim_end().lines().map(|line| format!("  {line}\n")).collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! shutdown": sessions are ended, a checkpoint is written. Invariant: `start` returns only once a login has worked.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -18,9 +17,9 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::NoTls;
 
 use super::account::Account;
-use super::binaries::{BinarySource, Binaries};
-use super::cluster::{Cluster, SUPERUSER, indent};
-use crate::child_process::{ChildProcess, describe_exit};
+use super::binaries::{Binaries, BinarySource};
+use super::cluster::{Cluster, SUPERUSER};
+use crate::child_process::{ChildProcess, describe_exit, end_of_log};
 
 /// Bound of a start: crash recovery on a slow disk included.
 const START_PATIENCE: Duration = Duration::from_secs(60);
@@ -36,9 +35,6 @@ const PORT_ATTEMPTS: usize = 5;
 
 /// Longest path of a unix socket that every system takes (macOS: 104 bytes with the terminator).
 const SOCKET_PATH_MAX: usize = 103;
-
-/// Lines of the server's log shown when it does not start.
-const LOG_LINES_SHOWN: usize = 15;
 
 /// What to start.
 #[derive(Debug, Default)]
@@ -88,7 +84,9 @@ impl EmbeddedPostgres {
                 Ok(process) => break (process, port),
                 Err(LaunchError::PortTaken) if options.port == 0 && attempt < PORT_ATTEMPTS => attempt += 1,
                 Err(LaunchError::PortTaken) => {
-                    bail!("PostgreSQL cannot have port {port} on 127.0.0.1, another program has it: choose another port")
+                    bail!(
+                        "PostgreSQL cannot have port {port} on 127.0.0.1, another program has it: choose another port"
+                    )
                 }
                 Err(LaunchError::Other(error)) => return Err(error),
             }
@@ -117,7 +115,7 @@ impl EmbeddedPostgres {
     /// Always: its end, quoted with the end of its log.
     pub(crate) async fn ended(&mut self) -> Result<()> {
         let status = self.process.wait().await?;
-        bail!("PostgreSQL ended by itself ({}):\n{}", describe_exit(status), log_tail(&self.cluster.log()))
+        bail!("PostgreSQL ended by itself ({}):\n{}", describe_exit(status), end_of_log(&self.cluster.log()))
     }
 
     /// Stops the server and waits for its end; a temporary cluster is removed.
@@ -125,7 +123,7 @@ impl EmbeddedPostgres {
         let log = self.cluster.log();
         let status = self.process.stop(STOP_PATIENCE).await?;
         if !status.success() {
-            tracing::warn!("PostgreSQL ended with {}:\n{}", describe_exit(status), log_tail(&log));
+            tracing::warn!("PostgreSQL ended with {}:\n{}", describe_exit(status), end_of_log(&log));
         }
         if let Some(temporary) = self.temporary {
             let path = temporary.path().to_owned();
@@ -160,7 +158,7 @@ impl Launch<'_> {
         let Err(error) = self.wait_until_ready(&mut process, port).await else { return Ok(process) };
         process.stop(STOP_PATIENCE).await.map_err(LaunchError::Other)?;
         // The server's own words; messages are in English, for the cluster's locale is C.
-        let port_taken = log_tail(&self.cluster.log()).contains("Address already in use");
+        let port_taken = end_of_log(&self.cluster.log()).contains("Address already in use");
         Err(if port_taken { LaunchError::PortTaken } else { LaunchError::Other(error) })
     }
 
@@ -204,7 +202,7 @@ impl Launch<'_> {
         let url = url(self.cluster, port, "postgres");
         loop {
             if let Some(status) = process.try_wait()? {
-                let log = log_tail(&self.cluster.log());
+                let log = end_of_log(&self.cluster.log());
                 bail!("PostgreSQL did not start ({}); the end of its log:\n{log}", describe_exit(status));
             }
             // Refused connections and "the database system is starting up" both mean: not yet.
@@ -215,7 +213,7 @@ impl Launch<'_> {
                 Err(_elapsed) => anyhow!("a login got no answer"),
             };
             if Instant::now() > deadline {
-                let log = log_tail(&self.cluster.log());
+                let log = end_of_log(&self.cluster.log());
                 bail!("PostgreSQL let nobody in for {START_PATIENCE:?} ({error:#}); the end of its log:\n{log}");
             }
             sleep(Duration::from_millis(10)).await;
@@ -238,7 +236,8 @@ fn url(cluster: &Cluster, port: u16, database: &str) -> String {
 fn temporary_directory() -> Result<TempDir> {
     use std::fs::{Permissions, set_permissions};
     use std::os::unix::fs::PermissionsExt;
-    let directory = tempfile::Builder::new().prefix("pillion-").tempdir().context("cannot make a temporary directory")?;
+    let directory =
+        tempfile::Builder::new().prefix("pillion-").tempdir().context("cannot make a temporary directory")?;
     set_permissions(directory.path(), Permissions::from_mode(0o711)).context("cannot open the temporary directory")?;
     Ok(directory)
 }
@@ -253,28 +252,6 @@ fn free_port() -> Result<u16> {
 fn quote_list_item(path: &Path) -> String {
     let text = path.to_string_lossy();
     if text.is_empty() { String::new() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
-}
-
-/// The last lines of the server's log, set in.
-fn log_tail(path: &Path) -> String {
-    /// More than the lines shown ever need.
-    const BYTES: u64 = 16 * 1024;
-    let read = || -> std::io::Result<Vec<u8>> {
-        let mut file = File::open(path)?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(BYTES)))?;
-        let mut bytes = Vec::new();
-        file.take(BYTES).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    match read() {
-        Ok(bytes) => {
-            let text = String::from_utf8_lossy(&bytes);
-            let lines: Vec<&str> = text.lines().collect();
-            indent(&lines[lines.len().saturating_sub(LOG_LINES_SHOWN)..].join("\n"))
-        }
-        Err(error) => format!("  (cannot read {}: {error})", path.display()),
-    }
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ fn crates_depend_only_downwards() {
 fn every_crate_has_a_layer() {
     let manifest: toml::Table = fs::read_to_string(root().join("Cargo.toml")).unwrap().parse().unwrap();
     let members = manifest["workspace"]["members"].as_array().unwrap();
-    for member in members.iter().filter_map(toml::Value::as_str).filter(|member| *member != "tests") {
+    for member in members.iter().filter_map(toml::Value::as_str).filter(|member| !member.starts_with("tests")) {
         assert!(LAYERS.iter().any(|layer| layer.folder == member), "{member} has no layer: say what it may depend on");
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use pillion_wire::records::{BatchBuilder, BatchHeader, Compression, Record, RecordsError};
 use pillion_wire::EncodeError;
+use pillion_wire::records::{BatchBuilder, BatchHeader, Compression, Record, RecordsError};
 use thiserror::Error;
 
 use super::super::action::Persist;

@@ -116,7 +116,7 @@ impl HostedShard {
 
     /// Does what is due; answers when to come again.
     pub(super) fn tick(self: &Arc<Self>, is_retention_due: bool) -> Option<MonotonicMs> {
-        let outbox = {
+        let mut outbox = {
             let mut state = self.state.lock();
             if state.phase != Phase::Serving {
                 return None;
@@ -129,7 +129,7 @@ impl HostedShard {
             }
             state.take_in(actions)
         };
-        let wake_at = outbox.wake_at;
+        let wake_at = outbox.wake_at.take();
         self.finish(outbox);
         wake_at
     }

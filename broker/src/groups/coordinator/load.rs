@@ -101,9 +101,7 @@ fn whole_batch_at(bytes: &Bytes, position: usize, is_first: bool) -> Result<Opti
     match BatchHeader::parse(&bytes[position..]) {
         Ok(header) if position + header.size() <= bytes.len() => Ok(Some(header)),
         Err(error) if is_first => Err(error),
-        Ok(header) if is_first => {
-            Err(RecordsError::Truncated { needed: header.size(), left: bytes.len() - position })
-        }
+        Ok(header) if is_first => Err(RecordsError::Truncated { needed: header.size(), left: bytes.len() - position }),
         Ok(_) | Err(_) => Ok(None),
     }
 }
@@ -115,7 +113,9 @@ fn apply(partition: &Partition, core: &mut GroupShard, batch: &Bytes, now: Momen
         match record_codec::decode(key, record.value.as_ref()) {
             Ok(DecodedRecord::Known(known)) => core.replay(known, now),
             Ok(DecodedRecord::Unknown { kind }) => tracing::warn!(
-                partition = partition.index(), offset = record.offset, kind,
+                partition = partition.index(),
+                offset = record.offset,
+                kind,
                 "a record of __consumer_offsets is of a kind this broker does not know: passed over"
             ),
             Err(error) => tracing::error!(

@@ -16,9 +16,8 @@ use super::hosted_shard::Reply;
 const BATCH_BYTES: usize = 512 * 1024;
 
 /// A look at the shard, or why there is none to be had; what it returns runs unlocked.
-pub(super) type DeferredLook = Box<
-    dyn FnOnce(Result<&mut GroupShard, ErrorCode>, &mut Vec<Action>) -> Box<dyn FnOnce() + Send> + Send,
->;
+pub(super) type DeferredLook =
+    Box<dyn FnOnce(Result<&mut GroupShard, ErrorCode>, &mut Vec<Action>) -> Box<dyn FnOnce() + Send> + Send>;
 
 /// What is under the shard's lock.
 pub(super) struct State {

@@ -1,172 +1,20 @@
+//! The coordinator on partitions whose disk loses power, refuses writes, or does not sync for a while.
+
+mod node;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use pillion_wire::ErrorCode;
 use pillion_wire::records::{BatchBuilder, BatchHeader, Compression, Record};
-use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use super::super::action::Answer;
-use super::super::event::{Commit, Heartbeat, Join, Leave, LeavingMember, MemberProtocol, PartitionOffset, Sync};
+use super::super::event::{Leave, LeavingMember};
 use super::super::limits::GroupLimits;
-use super::super::record::CommittedOffset;
-use super::*;
-use crate::config::Durability;
-use crate::disk::{Disk, SimulatedDisk};
-use crate::log::{Log, LogConfig};
-use crate::partition::{PartitionShared, SpaceGuard};
-use crate::sync::{DirtyBytes, SyncScheduler};
-
-const LONG: Duration = Duration::from_secs(20);
-
-/// A coordinator over three partitions on a simulated disk.
-struct Node {
-    coordinator: Arc<GroupCoordinator>,
-    partitions: Vec<Arc<Partition>>,
-    scheduler: SyncScheduler,
-}
-
-impl Node {
-    async fn start(disk: &SimulatedDisk) -> Self {
-        Self::start_with(disk, GroupLimits::default()).await
-    }
-
-    async fn start_with(disk: &SimulatedDisk, limits: GroupLimits) -> Self {
-        disk.create_directory("/data".as_ref()).expect("makes");
-        let shared = Arc::new(PartitionShared {
-            disk: Arc::new(disk.clone()),
-            scheduler: SyncScheduler::default(),
-            dirty: DirtyBytes::default(),
-            space: SpaceGuard::new("/data".into(), None),
-            durability: Durability::Sync,
-            leader_epoch: 0,
-        });
-        let config = LogConfig { segment_bytes: 1 << 20, grow_ahead_bytes: 4096 };
-        let partitions: Vec<Arc<Partition>> = (0..3)
-            .map(|index| {
-                let directory = format!("/data/{OFFSETS_TOPIC}-{index}").into();
-                let log = Log::open(Arc::new(disk.clone()), directory, config, false).expect("opens");
-                Arc::new(Partition::new(OFFSETS_TOPIC.into(), index, true, log, Arc::clone(&shared)))
-            })
-            .collect();
-        let coordinator = Arc::new(GroupCoordinator::new(limits));
-        let (leading, led) = (Arc::clone(&coordinator), partitions.clone());
-        tokio::task::spawn_blocking(move || leading.lead(&led)).await.expect("leads");
-        Self { coordinator, partitions, scheduler: shared.scheduler.clone() }
-    }
-
-    fn shard(&self, group_id: &str) -> Arc<HostedShard> {
-        Arc::clone(self.coordinator.shard(group_id).expect("leads"))
-    }
-
-    fn partition(&self, group_id: &str) -> &Arc<Partition> {
-        &self.partitions[partition_of_group(group_id, 3) as usize]
-    }
-
-    async fn commit(&self, group_id: &str, offset: i64) -> Result<Answer, ErrorCode> {
-        answer(self.begin_commit(group_id, offset)).await
-    }
-
-    fn begin_commit(&self, group_id: &str, offset: i64) -> oneshot::Receiver<Result<Answer, ErrorCode>> {
-        let committed = CommittedOffset {
-            offset,
-            leader_epoch: 3,
-            metadata: Arc::from("noted"),
-            commit_timestamp_ms: 0,
-            expire_timestamp_ms: None,
-            topic_id: Uuid::nil(),
-        };
-        let (reply, told) = replying();
-        let commit = |waiter| Commit {
-            waiter,
-            member_id: Arc::from(""),
-            group_instance_id: None,
-            generation: -1,
-            knows_group_id_not_found: true,
-            offsets: vec![PartitionOffset { topic: Arc::from("orders"), partition: 0, committed }],
-        };
-        self.shard(group_id).commit(&Arc::from(group_id), commit, reply);
-        told
-    }
-
-    fn begin_fetch(&self, group_id: &'static str, is_stable: bool) -> oneshot::Receiver<Result<Option<i64>, ErrorCode>> {
-        let (tell, told) = oneshot::channel();
-        let read = move |core: &super::super::shard::GroupShard| {
-            core.committed(group_id, "orders", 0).map(|committed| committed.offset)
-        };
-        self.shard(group_id).read(group_id, is_stable, read, |seen| drop(tell.send(seen)));
-        told
-    }
-
-    async fn fetch(&self, group_id: &'static str) -> Result<Option<i64>, ErrorCode> {
-        answer(self.begin_fetch(group_id, false)).await
-    }
-
-    /// Joins as the only member before version 4; answers member id and generation.
-    async fn join(&self, group_id: &str) -> (Arc<str>, i32) {
-        match answer(self.begin_join(group_id)).await {
-            Ok(Answer::Join(joined)) => (joined.member_id, joined.generation),
-            other => panic!("not joined: {other:?}"),
-        }
-    }
-
-    fn begin_join(&self, group_id: &str) -> oneshot::Receiver<Result<Answer, ErrorCode>> {
-        let (reply, told) = replying();
-        let join = |waiter| Join {
-            waiter,
-            member_id: Arc::from(""),
-            group_instance_id: None,
-            client_id: Arc::from("client"),
-            client_host: Arc::from("/127.0.0.1"),
-            session_timeout_ms: 6_000,
-            rebalance_timeout_ms: 60_000,
-            protocol_type: Arc::from("consumer"),
-            protocols: vec![MemberProtocol { name: Arc::from("range"), metadata: "all".into() }],
-            requires_known_member_id: false,
-            supports_skip_assignment: false,
-            reason: None,
-            fresh_id: Uuid::new_v4(),
-        };
-        self.shard(group_id).join(&Arc::from(group_id), join, reply);
-        told
-    }
-
-    async fn sync(&self, group_id: &str, member_id: &Arc<str>, generation: i32) -> Result<Answer, ErrorCode> {
-        let (reply, told) = replying();
-        let sync = |waiter| Sync {
-            waiter,
-            member_id: Arc::clone(member_id),
-            group_instance_id: None,
-            generation,
-            protocol_type: None,
-            protocol_name: None,
-            assignments: vec![(Arc::clone(member_id), "everything".into())],
-        };
-        self.shard(group_id).sync(&Arc::from(group_id), sync, reply);
-        answer(told).await
-    }
-
-    fn heartbeat(&self, group_id: &str, member_id: &Arc<str>, generation: i32) -> ErrorCode {
-        let heartbeat = Heartbeat { member_id: Arc::clone(member_id), group_instance_id: None, generation };
-        self.shard(group_id).heartbeat(group_id, &heartbeat)
-    }
-}
-
-type Told<T> = oneshot::Receiver<Result<T, ErrorCode>>;
-
-fn replying() -> (hosted_shard::Reply, Told<Answer>) {
-    let (tell, told) = oneshot::channel();
-    (Box::new(|outcome| drop(tell.send(outcome))), told)
-}
-
-async fn answer<T>(told: Told<T>) -> Result<T, ErrorCode> {
-    tokio::time::timeout(LONG, told).await.expect("is answered in time").expect("is answered")
-}
-
-fn confirmed() -> Result<Answer, ErrorCode> {
-    Ok(Answer::Commit(vec![ErrorCode::None]))
-}
+use super::GroupCoordinator;
+use crate::disk::SimulatedDisk;
+use node::{LONG, Node, answer, confirmed, replying};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_confirmed_commit_survives_a_power_cut() {
@@ -294,23 +142,7 @@ async fn silent_members_are_noticed_without_any_request() {
     let node = Node::start_with(&disk, limits).await;
     let stop = CancellationToken::new();
     let keeper = tokio::spawn(Arc::clone(&node.coordinator).keep_time(stop.clone()));
-    let (reply, told) = replying();
-    let join = |waiter| Join {
-        waiter,
-        member_id: Arc::from(""),
-        group_instance_id: None,
-        client_id: Arc::from("client"),
-        client_host: Arc::from("/127.0.0.1"),
-        session_timeout_ms: 20,
-        rebalance_timeout_ms: 20,
-        protocol_type: Arc::from("consumer"),
-        protocols: vec![MemberProtocol { name: Arc::from("range"), metadata: "all".into() }],
-        requires_known_member_id: false,
-        supports_skip_assignment: false,
-        reason: None,
-        fresh_id: Uuid::new_v4(),
-    };
-    node.shard("saga").join(&Arc::from("saga"), join, reply);
+    let told = node.begin_join_within("saga", 20);
     assert!(matches!(answer(told).await, Ok(Answer::Join(joined)) if joined.error == ErrorCode::None));
     // The member is gone, and the empty group is written.
     let written = async {
@@ -416,4 +248,24 @@ async fn a_partition_longer_than_one_read_is_read_whole() {
     assert!(before.partition("saga").offsets().log_end_offset >= 30_000);
     disk.crash(1);
     assert_eq!(Node::start(&disk).await.fetch("saga").await, Ok(Some(29_999)));
+}
+
+#[test]
+fn keeping_time_leaves_the_worker_to_others() {
+    let (tell, told) = std::sync::mpsc::channel();
+    // One worker: a task that never rests would have it for itself.
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("builds");
+        runtime.block_on(async {
+            let node = Node::start(&SimulatedDisk::new()).await;
+            let (member_id, generation) = node.join("saga").await;
+            tokio::spawn(Arc::clone(&node.coordinator).keep_time(CancellationToken::new()));
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+                assert_eq!(node.heartbeat("saga", &member_id, generation), ErrorCode::None);
+            }
+        });
+        let _ = tell.send(());
+    });
+    told.recv_timeout(LONG).expect("others come to run");
 }

@@ -3,8 +3,8 @@
 //! It sleeps until the earliest deadline there is, or for ever. Heartbeats do not wake it: they only move deadlines
 //! away, and what it wakes for too early it finds not to be due.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -38,6 +38,11 @@ impl Alarm {
         }
     }
 
+    /// As [`Alarm::ring_at`], for the one who is awake anyway: a bell of its own would wake it again at once, for ever.
+    fn set_at(&self, at: MonotonicMs) {
+        self.at_ms.fetch_min(at.0, Ordering::AcqRel);
+    }
+
     fn forget(&self) {
         self.at_ms.store(u64::MAX, Ordering::Release);
     }
@@ -59,7 +64,7 @@ impl GroupCoordinator {
             self.alarm.forget();
             for shard in self.shards.get().into_iter().flatten() {
                 if let Some(wake_at) = shard.tick(is_retention_due) {
-                    self.alarm.ring_at(wake_at);
+                    self.alarm.set_at(wake_at);
                 }
             }
             let due = match self.alarm.next() {

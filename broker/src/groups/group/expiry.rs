@@ -47,7 +47,11 @@ impl Group {
             return;
         }
         for member_id in &silent {
-            tracing::info!(group = &*self.id, member = &**member_id, "member was silent for its session timeout: removed");
+            tracing::info!(
+                group = &*self.id,
+                member = &**member_id,
+                "member was silent for its session timeout: removed"
+            );
             self.remove_member(member_id, turn);
         }
         self.prepare_or_complete("members were silent", turn);
@@ -60,7 +64,11 @@ impl Group {
             return;
         }
         for member_id in &missing {
-            tracing::info!(group = &*self.id, member = &**member_id, "member did not fetch its assignment in time: removed");
+            tracing::info!(
+                group = &*self.id,
+                member = &**member_id,
+                "member did not fetch its assignment in time: removed"
+            );
             self.remove_member(member_id, turn);
         }
         self.prepare_rebalance("members did not fetch their assignment", turn);

@@ -158,7 +158,6 @@ impl Group {
             members,
         }
     }
-
 }
 
 /// Why a rebalance begins, for the log; the client's own reason with it.

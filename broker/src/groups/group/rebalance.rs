@@ -104,9 +104,8 @@ impl Group {
 
     /// Keeps the leader if it has come, else takes the earliest member that has; false when none has.
     fn settle_leader(&mut self) -> bool {
-        let has_come = |member_id: &Arc<str>| {
-            self.members.get(member_id).is_some_and(|member| member.awaiting_join.is_some())
-        };
+        let has_come =
+            |member_id: &Arc<str>| self.members.get(member_id).is_some_and(|member| member.awaiting_join.is_some());
         if self.leader.as_ref().is_some_and(has_come) {
             return true;
         }
@@ -131,7 +130,12 @@ impl Group {
         self.next_generation();
         self.protocol_name = self.members.elect_protocol();
         self.transition(GroupState::CompletingRebalance, turn.now);
-        tracing::info!(group = &*self.id, generation = self.generation, members = self.members.len(), "generation begins");
+        tracing::info!(
+            group = &*self.id,
+            generation = self.generation,
+            members = self.members.len(),
+            "generation begins"
+        );
         self.sync_deadline = Some(turn.now.monotonic.after(self.members.rebalance_timeout()));
         let member_ids: Vec<Arc<str>> = self.members.iter().map(|member| Arc::clone(&member.id)).collect();
         for member_id in member_ids {

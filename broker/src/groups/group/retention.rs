@@ -48,7 +48,13 @@ impl Group {
 
 impl Retention {
     /// Whether an offset is to be dropped.
-    pub(in super::super) fn is_over(&self, topic: &str, committed: &CommittedOffset, now_ms: i64, retention_ms: i64) -> bool {
+    pub(in super::super) fn is_over(
+        &self,
+        topic: &str,
+        committed: &CommittedOffset,
+        now_ms: i64,
+        retention_ms: i64,
+    ) -> bool {
         let since_ms = match self {
             Self::Never => return false,
             Self::SinceEmpty(since_ms) => since_ms.unwrap_or(committed.commit_timestamp_ms),

@@ -58,13 +58,7 @@ impl Group {
     }
 
     /// Writes the new id down, so that a restart does not fence the member by itself, and lets it go on after that.
-    fn readmit(
-        &mut self,
-        member_id: &Arc<str>,
-        leader_before: Option<Arc<str>>,
-        join: &Join,
-        turn: &mut Turn<'_>,
-    ) {
+    fn readmit(&mut self, member_id: &Arc<str>, leader_before: Option<Arc<str>>, join: &Join, turn: &mut Turn<'_>) {
         let mut answer = self.generation_answer(member_id);
         if join.supports_skip_assignment {
             answer.skip_assignment = self.is_leader(member_id);

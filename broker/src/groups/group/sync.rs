@@ -70,7 +70,9 @@ impl Group {
         let without = self.members.iter().filter(|member| !given.contains_key(&*member.id)).count();
         if without > 0 {
             tracing::warn!(
-                group = &*self.id, generation = self.generation, members = without,
+                group = &*self.id,
+                generation = self.generation,
+                members = without,
                 "the leader left members without an assignment: theirs is empty"
             );
         }

@@ -41,7 +41,12 @@ fn committed() -> CommittedOffset {
 }
 
 fn offset_record(committed: Option<CommittedOffset>) -> GroupRecord {
-    GroupRecord::Offset { group_id: Arc::from("KafkaConsumerDemo"), topic: Arc::from("orders"), partition: 3, committed }
+    GroupRecord::Offset {
+        group_id: Arc::from("KafkaConsumerDemo"),
+        topic: Arc::from("orders"),
+        partition: 3,
+        committed,
+    }
 }
 
 fn stable_group() -> GroupMetadata {
@@ -91,8 +96,7 @@ fn a_committed_offset_keeps_its_topic_id() {
 #[test]
 fn an_expiry_of_the_clients_own_is_kept_as_kafka_keeps_it() {
     // Value version 1 has no leader epoch.
-    let expiring =
-        CommittedOffset { leader_epoch: -1, expire_timestamp_ms: Some(1_700_000_999_999), ..committed() };
+    let expiring = CommittedOffset { leader_epoch: -1, expire_timestamp_ms: Some(1_700_000_999_999), ..committed() };
     check(&offset_record(Some(expiring)), OFFSET_KEY, Some(OFFSET_VALUE_1));
 }
 

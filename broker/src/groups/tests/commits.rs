@@ -126,12 +126,15 @@ fn everything_a_group_has_committed_is_listed_in_order() {
         partition_offset("orders", 1, 2, ""),
     ];
     harness.commit_with(commit);
-    let listed: Vec<(Arc<str>, Vec<(i32, i64)>)> = harness
+    let listed: Vec<_> = harness
         .shard
         .all_committed(GROUP)
         .into_iter()
         .map(|(topic, partitions)| {
-            (Arc::clone(topic), partitions.iter().map(|(partition, committed)| (*partition, committed.offset)).collect())
+            (
+                Arc::clone(topic),
+                partitions.iter().map(|(partition, committed)| (*partition, committed.offset)).collect(),
+            )
         })
         .collect();
     assert_eq!(listed, [(Arc::from("orders"), vec![(1, 2), (3, 4)]), (Arc::from("stock"), vec![(0, 5)])]);

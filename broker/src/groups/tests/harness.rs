@@ -9,7 +9,9 @@ use pillion_wire::ErrorCode;
 use uuid::Uuid;
 
 use super::super::action::{Action, Answer, JoinAnswer, Persist, SyncAnswer};
-use super::super::event::{Commit, Heartbeat, Join, Leave, LeavingMember, MemberProtocol, PartitionOffset, Sync, WaiterId};
+use super::super::event::{
+    Commit, Heartbeat, Join, Leave, LeavingMember, MemberProtocol, PartitionOffset, Sync, WaiterId,
+};
 use super::super::limits::GroupLimits;
 use super::super::moment::{Moment, MonotonicMs};
 use super::super::record::{CommittedOffset, GroupRecord};
@@ -195,7 +197,12 @@ impl Harness {
         self.heartbeat_static(member_id, None, generation)
     }
 
-    pub(super) fn heartbeat_static(&mut self, member_id: &str, instance_id: Option<&str>, generation: i32) -> ErrorCode {
+    pub(super) fn heartbeat_static(
+        &mut self,
+        member_id: &str,
+        instance_id: Option<&str>,
+        generation: i32,
+    ) -> ErrorCode {
         let heartbeat =
             Heartbeat { member_id: Arc::from(member_id), group_instance_id: instance_id.map(Arc::from), generation };
         self.shard.heartbeat(GROUP, &heartbeat, self.now)
@@ -294,7 +301,10 @@ impl Harness {
 }
 
 pub(super) fn protocols(names: &[&str]) -> Vec<MemberProtocol> {
-    names.iter().map(|name| MemberProtocol { name: Arc::from(*name), metadata: Bytes::from(format!("by {name}")) }).collect()
+    names
+        .iter()
+        .map(|name| MemberProtocol { name: Arc::from(*name), metadata: Bytes::from(format!("by {name}")) })
+        .collect()
 }
 
 pub(super) fn partition_offset(topic: &str, partition: i32, offset: i64, metadata: &str) -> PartitionOffset {

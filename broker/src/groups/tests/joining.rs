@@ -154,10 +154,7 @@ fn joins_that_no_group_can_take_are_refused() {
         ErrorCode::InvalidRequest,
     );
     check(&|join| join.client_id = Arc::from("x".repeat(TEXT_BYTES_MAX + 1)), ErrorCode::InvalidRequest);
-    check(
-        &|join| join.group_instance_id = Some(Arc::from("x".repeat(TEXT_BYTES_MAX + 1))),
-        ErrorCode::InvalidRequest,
-    );
+    check(&|join| join.group_instance_id = Some(Arc::from("x".repeat(TEXT_BYTES_MAX + 1))), ErrorCode::InvalidRequest);
     assert_eq!(harness.shard.next_deadline(), None, "no refused join has left a group behind");
 }
 

@@ -40,7 +40,8 @@ fn the_last_to_leave_is_answered_once_the_empty_group_is_durable() {
 fn each_member_named_gets_a_result_of_its_own() {
     let mut harness = Harness::new();
     let (leader, ..) = harness.stable_pair();
-    let waiter = harness.leave(&[("made-up", None), (&leader, None), (&leader, None), ("", Some("made-up")), ("", None)]);
+    let waiter =
+        harness.leave(&[("made-up", None), (&leader, None), (&leader, None), ("", Some("made-up")), ("", None)]);
     assert_eq!(
         harness.answer(waiter),
         Some(Answer::Leave(vec![
@@ -121,8 +122,7 @@ fn heartbeats_tell_a_member_where_it_stands() {
     assert_eq!(harness.heartbeat(&leader, generation - 1), ErrorCode::IllegalGeneration);
     assert_eq!(harness.heartbeat(&leader, generation + 1), ErrorCode::IllegalGeneration);
     assert_eq!(harness.heartbeat("made-up", generation), ErrorCode::UnknownMemberId);
-    let heartbeat =
-        super::super::event::Heartbeat { member_id: leader, group_instance_id: None, generation };
+    let heartbeat = super::super::event::Heartbeat { member_id: leader, group_instance_id: None, generation };
     assert_eq!(harness.shard.heartbeat("", &heartbeat, harness.now), ErrorCode::InvalidGroupId);
 }
 

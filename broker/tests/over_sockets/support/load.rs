@@ -7,9 +7,9 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use bytes::Bytes;
-use pillion_wire::messages::{InitProducerIdRequest, ProduceRequest};
+use pillion_wire::messages::{FetchRequest, InitProducerIdRequest, ProduceRequest};
 
-use super::{Client, History, fetch_request, idempotent, produce_request, records_of};
+use super::{Client, Fetched, History, eventually, fetch_request, idempotent, produce_request, records_of};
 
 /// Batches a producer has unanswered at most: as many as a broker tells retries of.
 const IN_FLIGHT_MAX: usize = 5;
@@ -129,7 +129,7 @@ impl Load {
 
     /// Waits until so many batches have been acknowledged.
     pub(crate) fn await_acknowledged(&self, batches: usize) {
-        super::eventually("acknowledging", || self.acknowledged.load(Ordering::Relaxed) >= batches);
+        eventually("acknowledging", || self.acknowledged.load(Ordering::Relaxed) >= batches);
     }
 
     /// Reads as consumers do, and notes what it sees.
@@ -139,13 +139,13 @@ impl Load {
         while !self.ending.load(Ordering::Relaxed) {
             let mut request = fetch_request(topic, partition, offset);
             request.max_wait_ms = 20;
-            let answer = client.try_send(&request, 12).and_then(|()| client.try_receive::<super::FetchRequest>(12));
+            let answer = client.try_send(&request, 12).and_then(|()| client.try_receive::<FetchRequest>(12));
             let Ok(answer) = answer else { return };
             let fetched = &answer.responses[0].partitions[0];
             if fetched.error_code != 0 {
                 return;
             }
-            for record in records_of(&super::Fetched::bytes(fetched), offset) {
+            for record in records_of(&fetched.bytes(), offset) {
                 offset = record.offset + 1;
                 history.note(partition, &record);
             }

@@ -8,7 +8,10 @@ fn only_a_2xx_answer_with_json_is_taken() {
     let accepted = b"HTTP/1.1 202 Accepted\r\ncontent-type: application/json\r\n\r\n{\"orderId\":\"7\"}";
     assert_eq!(parse_answer(accepted).unwrap(), json!({ "orderId": "7" }));
     let cases: [(&[u8], &str); 4] = [
-        (b"HTTP/1.1 422 Unprocessable Content\r\n\r\n{\"error\":\"quantity\"}", "answered 422: {\"error\":\"quantity\"}"),
+        (
+            b"HTTP/1.1 422 Unprocessable Content\r\n\r\n{\"error\":\"quantity\"}",
+            "answered 422: {\"error\":\"quantity\"}",
+        ),
         (b"HTTP/1.1 200 OK\r\n\r\nfine", "not with JSON"),
         (b"HTTP/1.1 200 OK\r\n", "breaks off"),
         (b"", "breaks off"),
@@ -38,5 +41,8 @@ async fn the_request_carries_its_body_and_the_answer_is_read_to_its_end() {
     let answer = post_json(address, "/orders", &json!({ "sku": "bicycle" })).await.unwrap();
     assert_eq!(answer, json!({ "ok": true }));
     let request = server.await.unwrap();
-    assert!(request.starts_with("POST /orders HTTP/1.1\r\n") && request.contains("content-length: 17\r\n"), "{request}");
+    assert!(
+        request.starts_with("POST /orders HTTP/1.1\r\n") && request.contains("content-length: 17\r\n"),
+        "{request}"
+    );
 }

@@ -21,7 +21,8 @@ fn check(types: &[(&str, i64)]) -> SagaCheck {
     check
 }
 
-const WHOLE: [(&str, i64); 4] = [("OrderPlaced", 1), ("PaymentCompleted", 2), ("StockReserved", 3), ("OrderConfirmed", 4)];
+const WHOLE: [(&str, i64); 4] =
+    [("OrderPlaced", 1), ("PaymentCompleted", 2), ("StockReserved", 3), ("OrderConfirmed", 4)];
 
 #[test]
 fn every_event_once_in_order_is_right() {

@@ -5,7 +5,8 @@ use pillion_wire::records::TimestampType;
 use super::*;
 
 fn record() -> ConsumedRecord {
-    let header = |key: &str, value: Option<&'static [u8]>| Header { key: key.to_owned(), value: value.map(Bytes::from_static) };
+    let header =
+        |key: &str, value: Option<&'static [u8]>| Header { key: key.to_owned(), value: value.map(Bytes::from_static) };
     ConsumedRecord {
         topic: "orders".into(),
         partition: 2,

@@ -1,0 +1,121 @@
+//! Clients of other makers: librdkafka's in a group, kcat.
+
+use std::collections::HashSet;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use pillion_tests::waiting::wait_for;
+use rdkafka::ClientConfig;
+use rdkafka::consumer::{CommitMode, Consumer, StreamConsumer};
+use rdkafka::message::{Header, OwnedHeaders};
+use rdkafka::producer::{FutureProducer, FutureRecord};
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+
+use super::consumed::{Consumed, group_member, read_until};
+use super::sidecar::Broker;
+
+async fn produce(broker: &str, topic: &str, range: std::ops::Range<usize>) -> Result<()> {
+    let producer: FutureProducer = ClientConfig::new()
+        .set("bootstrap.servers", broker)
+        .set("enable.idempotence", "true")
+        .set("compression.type", "lz4")
+        .create()?;
+    let sent = range.map(|number| {
+        let producer = producer.clone();
+        let topic = topic.to_owned();
+        async move {
+            let (key, value) = (format!("key-{number}"), format!("value-{number}"));
+            let headers = OwnedHeaders::new().insert(Header { key: "n", value: Some(&number.to_string()) });
+            let record = FutureRecord::to(&topic).key(&key).payload(&value).headers(headers);
+            producer.send(record, Duration::from_secs(30)).await.map_err(|(error, _)| error)
+        }
+    });
+    for sent in sent.map(tokio::spawn).collect::<Vec<_>>() {
+        sent.await??;
+    }
+    Ok(())
+}
+
+fn values(records: &[Consumed]) -> HashSet<String> {
+    records.iter().filter_map(|record| record.value.clone()).collect()
+}
+
+fn assigned(consumer: &StreamConsumer) -> Result<usize> {
+    Ok(consumer.assignment()?.count())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn librdkafka_produces_and_consumes_keys_values_and_headers() -> Result<()> {
+    let broker = Broker::start(&["num.partitions=3"]).await?;
+    produce(broker.address(), "orders", 0..200).await?;
+    let consumer = group_member(broker.address(), "readers", &["orders"])?;
+    let records = read_until(&consumer, |records| records.len() >= 200).await?;
+    assert_eq!(values(&records).len(), 200);
+    assert!(records.iter().map(|record| record.partition).collect::<HashSet<_>>().len() == 3, "all partitions are used");
+    for record in &records {
+        let number = record.header("n").context("the header is there")?;
+        assert_eq!(record.key.as_deref(), Some(format!("key-{number}").as_str()));
+        assert_eq!(record.value.as_deref(), Some(format!("value-{number}").as_str()));
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_shares_partitions_hands_them_over_and_goes_on_after_a_kill_of_the_broker() -> Result<()> {
+    let mut broker = Broker::start(&["num.partitions=4"]).await?;
+    produce(broker.address(), "orders", 0..100).await?;
+    let first = group_member(broker.address(), "workers", &["orders"])?;
+    read_until(&first, |records| records.len() >= 100).await?;
+    first.commit_consumer_state(CommitMode::Sync)?;
+
+    // Both must be polled for the rebalance to go through.
+    let second = group_member(broker.address(), "workers", &["orders"])?;
+    wait_for("two members to share four partitions", || async {
+        let _ = tokio::time::timeout(Duration::from_millis(50), first.recv()).await;
+        let _ = tokio::time::timeout(Duration::from_millis(50), second.recv()).await;
+        Ok((assigned(&first)? == 2 && assigned(&second)? == 2).then_some(()))
+    })
+    .await?;
+    drop(second);
+
+    broker.program.kill().await?;
+    broker.restart().await?;
+    produce(broker.address(), "orders", 100..150).await?;
+    let records = read_until(&first, |records| values(records).len() >= 50).await?;
+    first.commit_consumer_state(CommitMode::Sync)?;
+    let expected: HashSet<String> = (100..150).map(|number| format!("value-{number}")).collect();
+    assert_eq!(values(&records), expected, "what was committed before the kill does not come again");
+    drop(first);
+
+    broker.program.terminate().await?;
+    broker.restart().await?;
+    produce(broker.address(), "orders", 150..160).await?;
+    let third = group_member(broker.address(), "workers", &["orders"])?;
+    let records = read_until(&third, |records| values(records).len() >= 10).await?;
+    let expected: HashSet<String> = (150..160).map(|number| format!("value-{number}")).collect();
+    assert_eq!(values(&records), expected, "committed offsets survive a restart");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kcat_lists_produces_and_consumes() -> Result<()> {
+    let broker = Broker::start(&[]).await?;
+    let mut producer = Command::new("kcat")
+        .args(["-b", broker.address(), "-P", "-t", "cats", "-K", ":", "-H", "colour=black", "-z", "zstd"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .context("kcat is missing: `make test` installs it, or install the package kcat")?;
+    producer.stdin.take().context("piped")?.write_all(b"tom:meow\nkitty:purr\n").await?;
+    ensure!(producer.wait().await?.success(), "kcat could not produce");
+    let consumed = Command::new("kcat")
+        .args(["-b", broker.address(), "-C", "-t", "cats", "-e", "-q", "-f", "%o %k %s %h\\n"])
+        .output()
+        .await?;
+    assert_eq!(String::from_utf8_lossy(&consumed.stdout), "0 tom meow colour=black\n1 kitty purr colour=black\n");
+    let listed = Command::new("kcat").args(["-b", broker.address(), "-L"]).output().await?;
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    assert!(listed.contains("topic \"cats\" with 1 partitions"), "{listed}");
+    Ok(())
+}

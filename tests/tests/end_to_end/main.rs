@@ -1,0 +1,11 @@
+//! The whole of pillion on real parts: its programs, a real Postgres, real Kafka clients, real OTLP.
+
+#![allow(clippy::unwrap_used)]
+
+mod clients;
+mod command_line;
+mod consumed;
+mod demo;
+mod kills;
+mod sidecar;
+mod trace;
