@@ -112,10 +112,12 @@ impl Sidecar {
 /// Runs a configuration until `stop` is cancelled or a part cannot go on; stops in order either way.
 pub(crate) async fn run(configuration: Configuration, stop: CancellationToken) -> Result<()> {
     let mut sidecar = Sidecar::start(configuration).await?;
-    sidecar.announce()?;
-    let outcome = tokio::select! {
-        () = stop.cancelled() => Ok(()),
-        ended = sidecar.ended() => ended,
+    let outcome = match sidecar.announce() {
+        Ok(()) => tokio::select! {
+            () = stop.cancelled() => Ok(()),
+            ended = sidecar.ended() => ended,
+        },
+        Err(error) => Err(error),
     };
     let stopped = sidecar.stop().await;
     outcome.and(stopped)

@@ -1,5 +1,7 @@
 //! The binary as scripts and people meet it: what it prints first, how it ends, what it leaves behind.
 
+#![allow(clippy::unwrap_used)]
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;

@@ -118,6 +118,8 @@ pub fn init_with(settings: &TelemetrySettings) -> Result<TelemetryGuard, Telemet
     }
     if let Some(pipeline) = &pipeline {
         TRACER.get_or_init(|| pipeline.tracer().clone());
+        // Libraries that know only OpenTelemetry's API find the export here.
+        opentelemetry::global::set_tracer_provider(pipeline.provider().clone());
         tracing::debug!(endpoint = pipeline.endpoint(), "spans are exported by OTLP");
     }
     Ok(TelemetryGuard { pipeline })

@@ -6,15 +6,14 @@
 mod recorder;
 mod recovery;
 mod routing;
-mod server;
 mod setup;
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use pillion_cdc::{Connector, ConnectorConfig, ConnectorError, Lsn, Status};
+use pillion_test_postgres::Server;
 use recorder::Recorder;
-use server::Server;
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;

@@ -7,8 +7,8 @@ use anyhow::Result;
 use pillion_cdc::Lsn;
 
 use crate::recorder::Recorder;
-use crate::server::Server;
 use crate::{config, confirmed_flush, id, ids, insert, start, until};
+use pillion_test_postgres::Server;
 
 fn all(count: u64) -> BTreeSet<String> {
     (0..count).map(id).collect()

@@ -4,8 +4,8 @@ use anyhow::Result;
 use pillion_cdc::router::Header;
 
 use crate::recorder::Recorder;
-use crate::server::Server;
 use crate::{config, id, ids, insert, start};
+use pillion_test_postgres::Server;
 
 fn header(key: &str, value: &str) -> Header {
     Header { key: key.to_owned(), value: Some(value.to_owned().into()) }

@@ -5,8 +5,8 @@ use pillion_cdc::checks::{self, CheckFailure};
 use pillion_cdc::{ConnectorConfig, ConnectorError, PostgresUrl, State, outbox};
 
 use crate::recorder::Recorder;
-use crate::server::Server;
 use crate::{config, id, insert, start, until};
+use pillion_test_postgres::Server;
 
 async fn failures(server: &Server, config: &ConnectorConfig) -> Result<Vec<CheckFailure>> {
     Ok(checks::run(&server.url().parse()?, &config.source()).await?)

@@ -355,6 +355,3 @@ impl PartitionQueue {
 fn identity_of(stamp: BatchProducer) -> Identity {
     Identity { id: stamp.id, epoch: stamp.epoch }
 }
-
-#[cfg(test)]
-mod tests;

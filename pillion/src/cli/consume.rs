@@ -132,7 +132,7 @@ impl Arguments {
             listed.into_iter().filter_map(|listed| Some((listed.partition, listed.offset?))).collect();
         let assignments = ends.iter().map(|(&partition, &end)| {
             let start = match self.from {
-                Start::Start => Offset::Earliest,
+                Start::Beginning => Offset::Earliest,
                 // The end that was asked for, so that nothing is missed between asking and reading.
                 Start::End => Offset::At(end),
                 Start::At(offset) => Offset::At(offset),

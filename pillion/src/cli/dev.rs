@@ -66,22 +66,25 @@ impl Arguments {
         // Settings are checked before PostgreSQL is started for them.
         self.configuration.read(parts, |layers| self.add_to(layers, "postgresql://postgres@127.0.0.1/postgres"))?;
 
-        let temporary = tempfile::Builder::new().prefix("pillion-broker-").tempdir();
-        let temporary = temporary.context("cannot make a temporary directory")?;
-        let data_dir = kept.as_ref().map_or(temporary.path().to_owned(), |kept| kept.join("broker"));
-        let options = std::mem::take(&mut self.postgres).options(kept.map(|kept| kept.join("postgres")));
-        let mut postgres = EmbeddedPostgres::start(options).await?;
-        self.broker.data_dir = Some(data_dir);
+        let options = std::mem::take(&mut self.postgres).options(kept.as_ref().map(|kept| kept.join("postgres")));
+        let mut postgres = tokio::select! {
+            () = stop.cancelled() => return Ok(()),
+            started = EmbeddedPostgres::start(options) => started?,
+        };
+        // A temporary broker lives in PostgreSQL's temporary directory and goes with it.
+        let base = kept.as_deref().unwrap_or(postgres.directory());
+        self.broker.data_dir = Some(base.join("broker"));
         let url = postgres.url("postgres");
         let served = async {
             let configuration = self.configuration.read(parts, |layers| self.add_to(layers, &url))?;
             let mut sidecar = Sidecar::start(configuration).await?;
-            sidecar.announce()?;
-            print_addresses(&sidecar, &url)?;
-            let outcome = tokio::select! {
-                () = stop.cancelled() => Ok(()),
-                ended = sidecar.ended() => ended,
-                ended = postgres.ended() => ended,
+            let outcome = match sidecar.announce().and_then(|()| print_addresses(&sidecar, &url)) {
+                Ok(()) => tokio::select! {
+                    () = stop.cancelled() => Ok(()),
+                    ended = sidecar.ended() => ended,
+                    ended = postgres.ended() => ended,
+                },
+                Err(error) => Err(error),
             };
             outcome.and(sidecar.stop().await)
         };

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use toml::Value;
 
 use super::keys::{self, Part, Variable};
-use super::problem::ConfigurationError;
 
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,8 +139,8 @@ impl Layers {
     /// # Errors
     /// Everything wrong with them as texts; values are not looked at.
     #[cfg(test)]
-    pub(super) fn finish(self) -> Result<BTreeMap<&'static str, Setting>, ConfigurationError> {
-        ConfigurationError::unless_none(self.problems)?;
+    pub(super) fn finish(self) -> Result<BTreeMap<&'static str, Setting>, super::problem::ConfigurationError> {
+        super::problem::ConfigurationError::unless_none(self.problems)?;
         Ok(self.settings)
     }
 }

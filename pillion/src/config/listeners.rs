@@ -120,7 +120,7 @@ fn check_advertised(address: &str) -> Result<(), String> {
         return Err(format!("`{address}` cannot be advertised, clients could not connect to it: name a host"));
     }
     let has_port = address.len() > host.len() && !address.ends_with(']');
-    if has_port && !host_and_port(address).is_some_and(|(_, port)| port != 0) {
+    if has_port && host_and_port(address).is_none_or(|(_, port)| port == 0) {
         return Err(format!(
             "`{address}` cannot be advertised: expected HOST or HOST:PORT with a port from 1 to 65535"
         ));

@@ -7,7 +7,6 @@ use anyhow::{Context, Result, bail};
 use pillion_broker::BrokerConfig;
 use pillion_cdc::{ConnectorConfig, State, Status, TableName};
 use pillion_client::{Assignment, Client, ClientConfig, Consumer, ConsumerConfig, ErrorCode, NewTopic, Offset};
-use tempfile::TempDir;
 use tokio_postgres::NoTls;
 
 use super::DemoOptions;
@@ -37,7 +36,6 @@ const STREAMING_PATIENCE: Duration = Duration::from_secs(60);
 /// What has been started so far.
 #[derive(Default)]
 pub(super) struct Started {
-    directory: Option<TempDir>,
     postgres: Option<EmbeddedPostgres>,
     sidecar: Option<Sidecar>,
     services: Option<Services>,
@@ -88,26 +86,16 @@ impl Started {
         if let Some(postgres) = self.postgres {
             outcome = outcome.and(postgres.stop().await);
         }
-        if let Some(directory) = self.directory {
-            outcome = outcome.and(directory.close().context("cannot remove the temporary directory"));
-        }
         outcome
     }
 }
 
 /// Starts everything, telling each step on standard output.
 pub(super) async fn set_up(started: &mut Started, options: DemoOptions, programs: &Programs) -> Result<Stage> {
-    let directory = match &options.data_directory {
-        Some(directory) => directory.clone(),
-        None => {
-            let directory = tempfile::Builder::new().prefix("pillion-demo-").tempdir();
-            started.directory.insert(directory.context("cannot make a temporary directory")?).path().to_owned()
-        }
-    };
-    std::fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
-
     let step = Step::begin();
     let postgres = started.postgres.insert(EmbeddedPostgres::start(options.postgres).await?);
+    // What is temporary lives in PostgreSQL's temporary directory and goes with it.
+    let directory = options.data_directory.as_deref().unwrap_or(postgres.directory()).to_owned();
     make_database(&postgres.url("postgres")).await?;
     let database_url = postgres.url(DATABASE);
     step.done(&format!("PostgreSQL {}, log in {}", postgres.version(), postgres.log_path().display()));

@@ -75,6 +75,11 @@ impl Cluster {
         Ok(cluster)
     }
 
+    /// The directory with all of it.
+    pub(super) fn base(&self) -> &Path {
+        &self.base
+    }
+
     /// PostgreSQL's data directory.
     pub(super) fn data(&self) -> PathBuf {
         self.base.join("data")

@@ -104,6 +104,11 @@ impl EmbeddedPostgres {
         &self.version
     }
 
+    /// The cluster's directory. When it is temporary it is removed with all that was put there, also by the guard.
+    pub(crate) fn directory(&self) -> &Path {
+        self.cluster.base()
+    }
+
     /// Where the server writes its log.
     pub(crate) fn log_path(&self) -> PathBuf {
         self.cluster.log()

@@ -57,6 +57,11 @@ impl SpanPipeline {
         &self.tracer
     }
 
+    /// What makes tracers of other scopes.
+    pub fn provider(&self) -> &SdkTracerProvider {
+        &self.provider
+    }
+
     /// A `tracing` layer that makes spans of level `INFO` and above, with their events, spans of this pipeline, but for
     /// those of the libraries the export itself uses.
     pub fn layer<S>(&self) -> impl Layer<S> + use<S>

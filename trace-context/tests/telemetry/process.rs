@@ -23,14 +23,15 @@ async fn process_has_one_tracer_from_init_and_none_before() {
     assert!(matches!(telemetry::init_with(&settings), Err(TelemetryError::AlreadyInitialised)));
     tracing::info_span!("through tracing").in_scope(|| tracing::info!("hello"));
     telemetry::tracer().unwrap().start("directly").end();
-    let received = collector.received(2).await;
+    opentelemetry::global::tracer("a library").start("by the API alone").end();
+    let received = collector.received(3).await;
     assert_eq!(received[0].resource_attribute("service.name"), Some("named"));
     let names: Vec<_> = received.iter().flat_map(|request| request.spans()).map(|span| span.name.as_str()).collect();
-    assert_eq!(names, ["through tracing", "directly"]);
+    assert_eq!(names, ["through tracing", "directly", "by the API alone"]);
 
     let counts = tokio::task::spawn_blocking(|| guard.shutdown()).await.unwrap();
 
-    assert_eq!(counts, SpanCounts { exported: 2, dropped: 0 });
+    assert_eq!(counts, SpanCounts { exported: 3, dropped: 0 });
     let late = telemetry::tracer().unwrap().start("after shutdown");
     assert!(!late.span_context().is_valid());
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
     /// The log start offset.
-    Start,
+    Beginning,
     /// Behind the last record.
     End,
     /// This offset.
@@ -21,7 +21,7 @@ impl FromStr for Start {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wrong = || "expected start, end, an offset, or -N for the last N".to_owned();
         match text {
-            "start" | "beginning" | "earliest" => Ok(Self::Start),
+            "start" | "beginning" | "earliest" => Ok(Self::Beginning),
             "end" | "latest" => Ok(Self::End),
             _ => match text.strip_prefix('-') {
                 Some(count) => count.parse::<u32>().map(|count| Self::Last(count.into())).map_err(|_| wrong()),

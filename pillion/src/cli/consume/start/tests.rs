@@ -3,8 +3,8 @@ use super::*;
 #[test]
 fn names_offsets_and_counts_from_the_end_are_read() {
     let cases = [
-        ("start", Ok(Start::Start)),
-        ("beginning", Ok(Start::Start)),
+        ("start", Ok(Start::Beginning)),
+        ("beginning", Ok(Start::Beginning)),
         ("end", Ok(Start::End)),
         ("0", Ok(Start::At(0))),
         ("9223372036854775807", Ok(Start::At(i64::MAX))),

@@ -1,0 +1,89 @@
+//! Idempotent producers: retries, gaps, and producers that were replaced.
+
+use pillion_wire::messages::{InitProducerIdRequest, ProduceRequest};
+
+use crate::support::{Client, TestBroker, create_topic, idempotent, list_offset, produce, produce_request};
+
+fn topic() -> (TestBroker, Client) {
+    let broker = TestBroker::fresh(&[]);
+    let mut client = broker.client();
+    create_topic(&mut client, "t", 2, &[]);
+    (broker, client)
+}
+
+#[test]
+fn a_duplicate_is_answered_with_the_original_offset() {
+    let (_broker, mut client) = topic();
+    let batches: Vec<_> = (0..5).map(|number| idempotent(&["a", "b"], 3, 0, 2 * number)).collect();
+    for (batch, offset) in batches.iter().zip((0..).step_by(2)) {
+        let answer = produce(&mut client, "t", 0, batch.clone());
+        assert_eq!((answer.error_code, answer.base_offset), (0, offset));
+    }
+    for (batch, offset) in batches.iter().zip((0..).step_by(2)) {
+        let answer = produce(&mut client, "t", 0, batch.clone());
+        assert_eq!((answer.error_code, answer.base_offset), (0, offset), "each of the last five is known");
+    }
+    assert_eq!(list_offset(&mut client, "t", 0, -1).offset, 10);
+}
+
+#[test]
+fn a_gap_in_the_sequence_is_out_of_order() {
+    let (_broker, mut client) = topic();
+    assert_eq!(produce(&mut client, "t", 0, idempotent(&["a", "b"], 3, 0, 0)).error_code, 0);
+    assert_eq!(produce(&mut client, "t", 0, idempotent(&["d"], 3, 0, 3)).error_code, 45);
+    assert_eq!(produce(&mut client, "t", 0, idempotent(&["b"], 3, 0, 1)).error_code, 45, "part of a batch");
+    assert_eq!(produce(&mut client, "t", 0, idempotent(&["c"], 3, 0, 2)).error_code, 0);
+    assert_eq!(list_offset(&mut client, "t", 0, -1).offset, 3);
+}
+
+#[test]
+fn a_producer_that_was_replaced_is_fenced() {
+    let (_broker, mut client) = topic();
+    assert_eq!(produce(&mut client, "t", 0, idempotent(&["a"], 3, 1, 0)).error_code, 0);
+    assert_eq!(produce(&mut client, "t", 0, idempotent(&["b"], 3, 0, 1)).error_code, 47);
+    assert_eq!(produce(&mut client, "t", 0, idempotent(&["b"], 3, 2, 4)).error_code, 45, "a new epoch begins at 0");
+    assert_eq!(produce(&mut client, "t", 0, idempotent(&["b"], 3, 2, 0)).error_code, 0);
+    assert_eq!(produce(&mut client, "t", 0, idempotent(&["c"], 3, 1, 1)).error_code, 47);
+}
+
+#[test]
+fn an_unknown_producer_may_begin_anywhere() {
+    let (_broker, mut client) = topic();
+    assert_eq!(produce(&mut client, "t", 0, idempotent(&["a"], 3, 4, 1_000)).error_code, 0);
+    assert_eq!(produce(&mut client, "t", 0, idempotent(&["b"], 3, 4, 1_001)).error_code, 0);
+    assert_eq!(produce(&mut client, "t", 1, idempotent(&["b"], 3, 4, 5)).error_code, 0, "each partition by itself");
+}
+
+#[test]
+fn sequences_wrap_from_the_largest_to_zero() {
+    let (_broker, mut client) = topic();
+    assert_eq!(produce(&mut client, "t", 0, idempotent(&["a", "b", "c"], 3, 0, i32::MAX - 1)).error_code, 0);
+    assert_eq!(produce(&mut client, "t", 0, idempotent(&["d"], 3, 0, 1)).error_code, 0);
+    let again = produce(&mut client, "t", 0, idempotent(&["a", "b", "c"], 3, 0, i32::MAX - 1));
+    assert_eq!((again.error_code, again.base_offset), (0, 0));
+}
+
+#[test]
+fn a_pipelined_duplicate_is_answered_like_the_original() {
+    let (_broker, mut client) = topic();
+    let batch = idempotent(&["a", "b"], 3, 0, 0);
+    for _ in 0..4 {
+        client.send(&produce_request("t", 0, batch.clone()), 9);
+    }
+    for _ in 0..4 {
+        let answer = client.receive::<ProduceRequest>(9);
+        let partition = &answer.responses[0].partition_responses[0];
+        assert_eq!((partition.error_code, partition.base_offset), (0, 0));
+    }
+    assert_eq!(list_offset(&mut client, "t", 0, -1).offset, 2);
+}
+
+#[test]
+fn every_producer_gets_an_id_of_its_own() {
+    let (_broker, mut client) = topic();
+    let mut ids: Vec<_> =
+        (0..50).map(|_| client.call(&InitProducerIdRequest::default(), 4).producer_id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 50);
+}
