@@ -20,11 +20,15 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::timeout;
 
 /// Waits for pillion's end, then stops process `$1` with signal `$2`, with SIGKILL after 10 s, and removes `$3` if given.
+/// A process that has ended but that nobody has waited for counts as gone: in a container the first process may not.
 const GUARD_SCRIPT: &str = r#"
 cat >/dev/null
 kill -s "$2" "$1" 2>/dev/null
 waited=0
-while kill -0 "$1" 2>/dev/null && [ "$waited" -lt 100 ]; do sleep 0.1; waited=$((waited + 1)); done
+while kill -0 "$1" 2>/dev/null && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null && [ "$waited" -lt 100 ]; do
+  sleep 0.1
+  waited=$((waited + 1))
+done
 kill -s KILL "$1" 2>/dev/null
 [ -z "$3" ] || rm -rf -- "$3"
 "#;
@@ -88,6 +92,13 @@ impl ChildProcess {
     /// Waits until the child ends by itself, and tells how it did. May be cancelled and asked again.
     pub(crate) async fn wait(&mut self) -> Result<ExitStatus> {
         self.child.wait().await.with_context(|| format!("cannot wait for {}", self.name))
+    }
+
+    /// Waits until the child ends by itself, and lets go of it.
+    pub(crate) async fn finish(mut self) -> Result<ExitStatus> {
+        let status = self.wait().await?;
+        self.guard.dismiss().await;
+        Ok(status)
     }
 
     /// Asks the child to end, waits `patience` at most, then kills it. Returns how it ended.
@@ -170,7 +181,7 @@ pub(crate) fn end_of_log(path: &Path) -> String {
 }
 
 /// Sets lines in by two blanks.
-pub(crate) fn indent(text: &str) -> String {
+fn indent(text: &str) -> String {
     text.trim_end().lines().map(|line| format!("  {line}\n")).collect()
 }
 

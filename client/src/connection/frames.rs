@@ -52,3 +52,6 @@ impl Frames {
         self.buffer.first_chunk::<4>().map(|length| i32::from_be_bytes(*length))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,8 +13,6 @@ mod handshake;
 mod outgoing;
 mod pool;
 mod task;
-#[cfg(test)]
-mod tests;
 mod transport;
 mod versions;
 

@@ -35,3 +35,6 @@ impl ApiVersions {
         self.ranges.get(at).filter(|range| range.0 == key).map(|range| (range.1, range.2))
     }
 }
+
+#[cfg(test)]
+mod tests;

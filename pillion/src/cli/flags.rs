@@ -146,7 +146,7 @@ pub(super) struct ClusterFlags {
     )]
     pub(super) bootstrap: String,
     /// Give up on a request after so many seconds
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(super) timeout: u64,
 }
 

@@ -14,6 +14,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -25,7 +26,7 @@ use tokio::time::{Instant, sleep};
 
 use super::account::Account;
 use super::binaries::Binaries;
-use crate::child_process::indent;
+use crate::child_process::{ChildProcess, describe_exit, end_of_log};
 
 /// Name of the superuser, and of the database that exists from the start.
 pub(super) const SUPERUSER: &str = "postgres";
@@ -43,11 +44,17 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// Opens the cluster in `base`, and makes it first when there is none.
+    /// Opens the cluster in `base`, and makes it first when there is none. `temporary` is removed should we be killed
+    /// meanwhile.
     ///
     /// # Errors
     /// When another pillion uses it, the account cannot reach it, its data is of another major version, or `initdb` fails.
-    pub(super) async fn open(base: &Path, binaries: &Binaries, account: Option<&Account>) -> Result<Self> {
+    pub(super) async fn open(
+        base: &Path,
+        binaries: &Binaries,
+        account: Option<&Account>,
+        temporary: Option<&Path>,
+    ) -> Result<Self> {
         fs::create_dir_all(base).with_context(|| format!("cannot make {}", base.display()))?;
         let base = base.canonicalize().with_context(|| format!("cannot resolve {}", base.display()))?;
         if let Some(account) = account {
@@ -62,7 +69,7 @@ impl Cluster {
         };
         let cluster = Self { base, password, _lock: lock };
         match cluster.major_version()? {
-            None => cluster.initialise(binaries, account).await?,
+            None => cluster.initialise(binaries, account, temporary).await?,
             Some(major) if major == binaries.major => cluster.stop_orphan().await?,
             Some(major) => bail!(
                 "{} was made by PostgreSQL {major}, but the programs in {} are {}: \
@@ -108,7 +115,7 @@ impl Cluster {
         }
     }
 
-    async fn initialise(&self, binaries: &Binaries, account: Option<&Account>) -> Result<()> {
+    async fn initialise(&self, binaries: &Binaries, account: Option<&Account>, temporary: Option<&Path>) -> Result<()> {
         for directory in [self.data(), self.socket()] {
             fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
             fs::set_permissions(&directory, fs::Permissions::from_mode(0o700))
@@ -130,15 +137,20 @@ impl Cluster {
             .args(["--username", SUPERUSER, "--encoding", "UTF8", "--locale", "C"])
             .args(["--auth", "scram-sha-256", "--no-sync", "--pwfile"])
             .arg(&for_initdb);
+        let log = File::create(self.log()).with_context(|| format!("cannot write {}", self.log().display()))?;
+        initdb.stdout(Stdio::null()).stderr(log);
         self.as_account(&mut initdb, account);
-        initdb.kill_on_drop(true);
-        let output = initdb.output().await.context("cannot run initdb");
+        let running = ChildProcess::spawn("initdb", initdb, Signal::TERM, temporary).await;
+        let status = match running {
+            Ok(running) => running.finish().await,
+            Err(error) => Err(error),
+        };
         fs::remove_file(&for_initdb).with_context(|| format!("cannot remove {}", for_initdb.display()))?;
-        let output = output?;
-        if !output.status.success() {
+        let status = status?;
+        if !status.success() {
             // A half-made cluster would pass for a whole one next time.
             let _ = fs::remove_dir_all(self.data());
-            bail!("initdb failed:\n{}", indent(&String::from_utf8_lossy(&output.stderr)));
+            bail!("initdb failed ({}):\n{}", describe_exit(status), end_of_log(&self.log()));
         }
         Ok(())
     }

@@ -74,7 +74,7 @@ impl EmbeddedPostgres {
                 (temporary.path().to_owned(), Some(temporary))
             }
         };
-        let cluster = Cluster::open(&base, &binaries, account.as_ref()).await?;
+        let cluster = Cluster::open(&base, &binaries, account.as_ref(), temporary.as_ref().map(TempDir::path)).await?;
         let launch = Launch { cluster: &cluster, binaries: &binaries, account: account.as_ref(), removed: &temporary };
 
         let mut attempt = 1;

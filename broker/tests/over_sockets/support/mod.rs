@@ -10,7 +10,7 @@ mod requests;
 
 pub(crate) use batches::{altered, batch, batch_of, idempotent, record, records_of, split};
 pub(crate) use broker::{TestBroker, config};
-pub(crate) use client::{Client, PATIENCE, eventually};
+pub(crate) use client::{Client, PATIENCE, eventually, frame};
 pub(crate) use history::History;
 pub(crate) use load::{Load, Producer};
 pub(crate) use process::ServedProcess;
