@@ -19,6 +19,7 @@ use crate::config::{BrokerConfig, Durability};
 use crate::data_directory::{DataDirectory, DataDirectoryError};
 use crate::disk::{Disk, RealDisk};
 use crate::groups::coordinator::OFFSETS_TOPIC;
+use crate::leftovers::{self, LeftoversError};
 use crate::network::listener::{BoundListener, ConnectionLimits};
 use crate::partition::{PartitionShared, SpaceGuard};
 use crate::sync::{DirtyBytes, SyncScheduler};
@@ -39,6 +40,9 @@ pub enum StartError {
         #[source]
         source: CatalogueError,
     },
+    /// The data directory holds folders that are nobody's.
+    #[error(transparent)]
+    Leftovers(#[from] LeftoversError),
     /// A topic's logs cannot be opened.
     #[error("cannot open topic {topic}")]
     Topic {
@@ -159,10 +163,7 @@ pub enum StopError {
     RuntimeEnded,
 }
 
-fn open(
-    disk: Arc<dyn Disk>,
-    config: BrokerConfig,
-) -> Result<(BrokerState, DataDirectory), StartError> {
+fn open(disk: Arc<dyn Disk>, config: BrokerConfig) -> Result<(BrokerState, DataDirectory), StartError> {
     crate::descriptors::raise_limit();
     let root = config.data_directory.clone();
     let directory = DataDirectory::open(Arc::clone(&disk), &root, config.node_id)?;
@@ -179,16 +180,19 @@ fn open(
         leader_epoch,
     };
     let topics = catalogue.topics().map_err(failed)?;
+    leftovers::clear(&*shared.disk, &root, &topics, catalogue.is_new())?;
     let cluster_id = directory.cluster_id().to_owned();
     let state = BrokerState::new(config, cluster_id, catalogue, Arc::new(shared));
+    let mut opened = Vec::with_capacity(topics.len());
     for (name, record) in topics {
         let failed =
             |source: Box<dyn std::error::Error + Send + Sync>| StartError::Topic { topic: name.clone(), source };
         let configs = record.configs.iter().map(|entry| (entry.name.clone(), entry.value.clone()));
         let config = TopicConfig::new(configs).map_err(|error: TopicConfigError| failed(error.into()))?;
         let topic = state.open_topic(&name, &record, config, clean);
-        state.topics.add([topic.map_err(|error: TopicChangeError| failed(error.into()))?]);
+        opened.push(topic.map_err(|error: TopicChangeError| failed(error.into()))?);
     }
+    state.topics.add(opened);
     // From here on only a clean stop leaves the marker again.
     directory.begin()?;
     Ok((state, directory))
@@ -196,11 +200,15 @@ fn open(
 
 fn close(state: &BrokerState, directory: DataDirectory) -> Result<(), StopError> {
     state.partitions.scheduler.stop();
+    let mut clean = true;
     for topic in state.topics.snapshot().sorted() {
         for partition in &topic.partitions {
-            partition.close().map_err(CatalogueError::from)?;
+            clean &= partition.close().map_err(CatalogueError::from)?;
         }
     }
     state.catalogue.close()?;
-    Ok(directory.mark_clean()?)
+    if clean {
+        directory.mark_clean()?;
+    }
+    Ok(())
 }

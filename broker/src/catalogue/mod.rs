@@ -28,7 +28,7 @@ use crate::disk::Disk;
 use crate::log::{Log, LogConfig, LogError, ReadFrom};
 
 /// Its directory. Never `__cluster_metadata-0`, which is Kafka's own and means something else.
-const DIRECTORY: &str = "__pillion_catalogue-0";
+pub(crate) const DIRECTORY: &str = "__pillion_catalogue-0";
 const LEADER_EPOCH_KEY: &str = "leader-epoch";
 const PRODUCER_IDS_KEY: &str = "producer-ids";
 const TOPIC_PREFIX: &str = "topic/";
@@ -83,6 +83,11 @@ impl Catalogue {
         topics
             .filter_map(|(name, value)| Some(record::read(Some(value)).transpose()?.map(|record| (name, record))))
             .collect()
+    }
+
+    /// Whether nothing was ever written to it: the data directory is new, or another program's.
+    pub(crate) fn is_new(&self) -> bool {
+        self.state.lock().log.next_offset() == 0
     }
 
     /// The epoch to write in. After an unclean stop it is a new one, durable before this returns: a consumer that

@@ -23,6 +23,10 @@ pub(crate) const ASSIGNMENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Bytes of a name or id: with a member id's random part it must fit the 32,767 the record format can say.
 pub(crate) const TEXT_BYTES_MAX: usize = 16 * 1024;
 
+/// Members of one group whatever `group.max.size` says: Kafka's default for that is no limit, and here everything has
+/// one. A hundred thousand idle members take some 100 MB.
+pub(crate) const GROUP_SIZE_CEILING: usize = 100_000;
+
 /// Member ids handed out with MEMBER_ID_REQUIRED and not yet used, in one group.
 pub(crate) const PENDING_MEMBERS_MAX: usize = 10_000;
 
@@ -41,10 +45,9 @@ pub(crate) struct GroupLimits {
     /// `group.max.session.timeout.ms`: longer ones get INVALID_SESSION_TIMEOUT.
     pub(crate) session_timeout_max: Duration,
     /// `group.initial.rebalance.delay.ms`: how long an empty group waits for more members before its first
-    /// generation. Kafka waits 3 s to spare large groups some rebalances; a sidecar's few consumers want their
-    /// assignment at once, so the default here is 0.
+    /// generation.
     pub(crate) initial_rebalance_delay: Duration,
-    /// `group.max.size`: members of one group. Kafka's default is no limit; 10,000 keeps one group's memory bounded.
+    /// `group.max.size`: members of one group, at most [`GROUP_SIZE_CEILING`].
     pub(crate) group_size_max: usize,
     /// `offset.metadata.max.bytes`: longer commit metadata gets OFFSET_METADATA_TOO_LARGE.
     pub(crate) offset_metadata_max: usize,
@@ -53,28 +56,22 @@ pub(crate) struct GroupLimits {
     pub(crate) offsets_retention: Duration,
 }
 
-impl Default for GroupLimits {
-    fn default() -> Self {
-        Self {
-            session_timeout_min: Duration::from_secs(6),
-            session_timeout_max: Duration::from_secs(30 * 60),
-            initial_rebalance_delay: Duration::ZERO,
-            group_size_max: 10_000,
-            offset_metadata_max: 4096,
-            offsets_retention: Duration::from_secs(7 * 24 * 60 * 60),
-        }
-    }
-}
-
 impl From<&BrokerConfig> for GroupLimits {
     fn from(config: &BrokerConfig) -> Self {
         Self {
             session_timeout_min: config.group_session_timeout_min,
             session_timeout_max: config.group_session_timeout_max,
             initial_rebalance_delay: config.group_initial_rebalance_delay,
-            group_size_max: config.group_size_max,
+            group_size_max: config.group_size_max.min(GROUP_SIZE_CEILING),
             offset_metadata_max: config.offset_metadata_bytes_max,
             offsets_retention: config.offsets_retention,
         }
+    }
+}
+
+#[cfg(test)]
+impl Default for GroupLimits {
+    fn default() -> Self {
+        Self::from(&BrokerConfig::new("data", "127.0.0.1:0"))
     }
 }

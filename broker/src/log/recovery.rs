@@ -17,6 +17,8 @@ use crate::disk::{Disk, DiskFile};
 
 /// Bytes read at once while checksums are recomputed.
 const CHUNK_BYTES: usize = 1 << 20;
+/// In a partition's directory after a failed sync: the offset up to which the log was durable.
+const SYNC_FAILED: &str = "sync-failed";
 /// Where a batch's checksum begins.
 const CHECKSUMMED_FROM: u64 = 21;
 
@@ -44,8 +46,12 @@ impl Log {
             producers: ProducerStates::default(),
             dirty: Vec::new(),
         };
+        let durable_end = log.sync_failed_at().map_err(failed)?;
         for base in bases {
-            log.recover_segment(base, clean).map_err(failed)?;
+            log.recover_segment(base, clean, durable_end.unwrap_or(i64::MAX)).map_err(failed)?;
+        }
+        if durable_end.is_some() {
+            log.disk.remove(&log.directory.join(SYNC_FAILED)).map_err(failed)?;
         }
         if !clean && !log.segments.is_empty() {
             log.disk.sync_directory(&log.directory).map_err(failed)?;
@@ -53,8 +59,21 @@ impl Log {
         Ok(log)
     }
 
-    /// Takes one segment's batches in.
-    fn recover_segment(&mut self, base: i64, clean: bool) -> io::Result<()> {
+    /// Notes down that a sync failed, and the offset up to which the log is durable: what is behind it in the page
+    /// cache, and perhaps in the file, is no evidence. The next start cuts the log there.
+    pub(crate) fn mark_sync_failed(&self, durable_end: i64) -> Result<(), LogError> {
+        let path = self.directory.join(SYNC_FAILED);
+        let written = self.disk.replace_small(&path, durable_end.to_string().as_bytes());
+        written.map_err(|source| LogError::Io { path, source })
+    }
+
+    fn sync_failed_at(&self) -> io::Result<Option<i64>> {
+        let content = self.disk.read_small(&self.directory.join(SYNC_FAILED), 64)?;
+        Ok(content.and_then(|content| std::str::from_utf8(&content).ok()?.trim().parse().ok()))
+    }
+
+    /// Takes one segment's batches in, up to `end`.
+    fn recover_segment(&mut self, base: i64, clean: bool, end: i64) -> io::Result<()> {
         if base != self.next_offset {
             // Behind a gap nothing was ever acknowledged, for the high watermark passes a roll only once what
             // precedes it is synced; unless the disk itself lost bytes, so the file is put aside, not removed.
@@ -65,7 +84,9 @@ impl Log {
         }
         let mut segment = Segment::open(&*self.disk, &self.directory, base)?;
         let length = segment.grown();
-        while let Some(header) = whole_batch(&**segment.file(), segment.size(), length, self.next_offset, clean)? {
+        while let Some(header) = whole_batch(&**segment.file(), segment.size(), length, self.next_offset, clean)?
+            .filter(|header| header.base_offset < end)
+        {
             self.epochs.note(header.leader_epoch, header.base_offset);
             self.producers.note(&header);
             self.next_offset = header.next_offset();

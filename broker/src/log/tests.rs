@@ -216,3 +216,20 @@ fn a_producers_sequence_is_held_and_survives() {
     assert_eq!(check(header(2, 1)), Err(SequenceError::OutOfOrder { sequence: 1, expected: 0 }));
     assert_eq!(log.producers().len(), 1);
 }
+
+#[test]
+fn after_a_failed_sync_a_start_cuts_the_log_at_its_durable_end() {
+    let disk = SimulatedDisk::new();
+    let mut log = open(&disk, false);
+    append(&mut log, 0, 2);
+    log.sync().expect("syncs");
+    append(&mut log, 0, 2);
+    log.mark_sync_failed(2).expect("is noted down");
+    drop(log);
+    let mut log = open(&disk, false);
+    assert_eq!(log.next_offset(), 2, "what the failed sync did not cover is gone");
+    assert_eq!(append(&mut log, 0, 2).base_offset, 2);
+    log.sync().expect("syncs");
+    drop(log);
+    assert_eq!(open(&disk, false).next_offset(), 4, "the next start cuts nothing");
+}

@@ -229,25 +229,29 @@ impl Partition {
 
     /// Ends the partition, whose topic is being deleted: waiting answers fail, watchers are told.
     pub(crate) fn delete(&self) {
-        let ready = self.state.lock().end(AppendError::Deleted);
+        let (ready, unsynced_bytes) = {
+            let mut state = self.state.lock();
+            (state.end(AppendError::Deleted), std::mem::take(&mut state.unsynced_bytes))
+        };
+        self.shared.dirty.remove(unsynced_bytes);
         ready.run();
     }
 
-    /// Syncs and trims the log for a clean stop. Blocks.
+    /// Syncs and trims the log for a clean stop; false when it is offline and the next start must recover it. Blocks.
     ///
     /// # Errors
     /// [`LogError::Io`].
-    pub(crate) fn close(&self) -> Result<(), LogError> {
+    pub(crate) fn close(&self) -> Result<bool, LogError> {
         let mut state = self.state.lock();
         if state.closed.is_some() {
-            return Ok(());
+            return Ok(false);
         }
         state.log.close()?;
         let end = state.log.end();
         let ready = state.advance(end);
         drop(state);
         ready.run();
-        Ok(())
+        Ok(true)
     }
 
     fn nanoseconds(&self) -> i64 {

@@ -11,15 +11,15 @@ use crate::sync::SyncJob;
 impl SyncJob for Partition {
     fn run(self: Arc<Self>) -> bool {
         let (files, end, bytes) = {
-            let state = self.state.lock();
-            (state.log.dirty_files(), state.log.end(), state.unsynced_bytes)
+            let mut state = self.state.lock();
+            (state.log.dirty_files(), state.log.end(), std::mem::take(&mut state.unsynced_bytes))
         };
         let synced = files
             .iter()
             .try_for_each(DirtyFile::sync)
             .and_then(|()| files.iter().try_for_each(|file| file.sync_name(&*self.shared.disk)));
         let mut state = self.state.lock();
-        state.unsynced_bytes -= bytes;
+        let mut left = 0;
         let ready = match synced {
             Ok(()) => {
                 state.log.synced(&files);
@@ -32,6 +32,10 @@ impl SyncJob for Partition {
                     topic = %self.topic, partition = self.index, %error,
                     "a sync failed: the partition is offline until the broker is restarted; look at the disk"
                 );
+                if let Err(error) = state.log.mark_sync_failed(state.high_watermark.offset) {
+                    tracing::error!(%error, "cannot note down up to where the log is durable");
+                }
+                left = std::mem::take(&mut state.unsynced_bytes);
                 state.end(AppendError::Offline)
             }
         };
@@ -42,7 +46,7 @@ impl SyncJob for Partition {
             };
         state.sync_queued = again;
         drop(state);
-        self.shared.dirty.remove(bytes);
+        self.shared.dirty.remove(bytes + left);
         ready.run();
         again
     }

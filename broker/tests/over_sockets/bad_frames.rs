@@ -1,7 +1,7 @@
 //! Bytes that are no requests: the connection is closed, nothing large is allocated, others notice nothing.
 
-use pillion_wire::messages::{ApiVersionsRequest, MetadataRequest};
 use pillion_wire::Request;
+use pillion_wire::messages::{ApiVersionsRequest, MetadataRequest};
 
 use crate::support::{
     Client, ServedProcess, TestBroker, batch, create_topic, fetch_request, frame, metadata, produce_request,

@@ -5,7 +5,9 @@ use pillion_wire::messages::metadata::MetadataRequestTopic;
 use pillion_wire::messages::{CreateTopicsRequest, MetadataRequest};
 use uuid::Uuid;
 
-use crate::support::{TestBroker, batch, create_topic, fetch_request, metadata, produce, produce_request, produce_with};
+use crate::support::{
+    TestBroker, batch, create_topic, fetch_request, metadata, produce, produce_request, produce_with,
+};
 
 #[test]
 fn names_that_no_topic_may_have_are_invalid_everywhere() {
@@ -75,7 +77,9 @@ fn a_topic_is_made_on_first_use_only_where_client_and_broker_allow_it() {
 fn partition_counts_and_replicas_beyond_one_node_are_refused() {
     let broker = TestBroker::fresh(&[]);
     let mut client = broker.client();
-    for (partitions, replicas, code) in [(0, 1, 37), (-2, 1, 37), (i32::MAX, 1, 37), (1, 0, 38), (1, 3, 38), (1, -2, 38)] {
+    for (partitions, replicas, code) in
+        [(0, 1, 37), (-2, 1, 37), (i32::MAX, 1, 37), (1, 0, 38), (1, 3, 38), (1, -2, 38)]
+    {
         let topic = CreatableTopic {
             name: "t".to_owned(),
             num_partitions: partitions,

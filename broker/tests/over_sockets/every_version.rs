@@ -56,7 +56,8 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let broker = TestBroker::fresh(&[("offsets.topic.num.partitions", "2"), ("auto.create.topics.enable", "false")]);
+        let broker =
+            TestBroker::fresh(&[("offsets.topic.num.partitions", "2"), ("auto.create.topics.enable", "false")]);
         let mut client = broker.client();
         let advertised = client.call(&ApiVersionsRequest::default(), 0);
         let advertised = advertised.api_keys.iter().map(|api| (api.api_key, api.min_version..=api.max_version));

@@ -93,7 +93,10 @@ fn outside_the_log_is_out_of_range_and_its_end_is_not() {
             let fetched = fetch(&mut client, "t", 0, offset);
             assert_eq!(fetched.error_code, code, "offset {offset} of {end}");
             if code == 0 {
-                assert_eq!((fetched.high_watermark, fetched.last_stable_offset, fetched.log_start_offset), (end, end, 0));
+                assert_eq!(
+                    (fetched.high_watermark, fetched.last_stable_offset, fetched.log_start_offset),
+                    (end, end, 0)
+                );
                 assert_eq!(fetched.bytes().is_empty(), offset == end);
             }
         }

@@ -95,7 +95,9 @@ fn one_request_reaches_several_partitions_and_topics() {
     let (_broker, mut client) = topic(3);
     create_topic(&mut client, "other", 1, &[]);
     let mut request = produce_request("t", 2, batch(&["c"]));
-    request.topic_data[0].partition_data.extend(produce_request("t", 0, batch(&["a"])).topic_data.remove(0).partition_data);
+    request.topic_data[0]
+        .partition_data
+        .extend(produce_request("t", 0, batch(&["a"])).topic_data.remove(0).partition_data);
     request.topic_data.extend(produce_request("other", 0, batch(&["o", "p"])).topic_data);
     for round in 0..3 {
         let answer = client.call(&request, 11);

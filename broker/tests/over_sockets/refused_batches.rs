@@ -151,7 +151,8 @@ fn a_batch_larger_than_the_topic_or_the_broker_takes_is_refused() {
 fn keyless_records_on_a_compacted_topic_are_named() {
     let (_broker, mut client) = topic(&[("cleanup.policy", "compact")]);
     let keyless = Record { value: Some(Bytes::from_static(b"v")), ..Record::default() };
-    for compression in [Compression::None, Compression::Gzip, Compression::Snappy, Compression::Lz4, Compression::Zstd] {
+    for compression in [Compression::None, Compression::Gzip, Compression::Snappy, Compression::Lz4, Compression::Zstd]
+    {
         let records = [record("a", 0), keyless.clone(), record("b", 0), keyless.clone()];
         let answer = produce(&mut client, "t", 0, batch_of(&records, compression, None));
         assert_eq!(answer.error_code, 87, "{compression:?}");

@@ -81,8 +81,7 @@ fn a_pipelined_duplicate_is_answered_like_the_original() {
 #[test]
 fn every_producer_gets_an_id_of_its_own() {
     let (_broker, mut client) = topic();
-    let mut ids: Vec<_> =
-        (0..50).map(|_| client.call(&InitProducerIdRequest::default(), 4).producer_id).collect();
+    let mut ids: Vec<_> = (0..50).map(|_| client.call(&InitProducerIdRequest::default(), 4).producer_id).collect();
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), 50);

@@ -85,7 +85,9 @@ fn settings_are_kept_told_and_checked() {
     assert_eq!(value("cleanup.policy"), ("compact,delete".to_owned(), 1));
     assert_eq!(value("retention.ms"), ("1000".to_owned(), 1));
     assert_eq!(value("min.insync.replicas"), ("1".to_owned(), 5));
-    for (name, setting) in [("retention.ms", "soon"), ("cleanup.policy", "shred"), ("no.such", "1"), ("segment.bytes", "1")] {
+    for (name, setting) in
+        [("retention.ms", "soon"), ("cleanup.policy", "shred"), ("no.such", "1"), ("segment.bytes", "1")]
+    {
         let topic = CreatableTopic {
             name: "odd".to_owned(),
             num_partitions: 1,

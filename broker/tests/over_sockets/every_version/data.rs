@@ -45,8 +45,10 @@ fn produce(world: &mut World) {
             let request = |_| {
                 let partition =
                     |index| PartitionProduceData { index, records: records.clone().map(pillion_wire::Records::Bytes) };
-                let topic_data = topics.clone().map(|(name, topic_id)| {
-                    TopicProduceData { name, topic_id, partition_data: PARTITIONS.map(partition).to_vec() }
+                let topic_data = topics.clone().map(|(name, topic_id)| TopicProduceData {
+                    name,
+                    topic_id,
+                    partition_data: PARTITIONS.map(partition).to_vec(),
                 });
                 ProduceRequest { acks, timeout_ms: 1_000, topic_data: topic_data.to_vec(), transactional_id: None }
             };
@@ -75,8 +77,10 @@ fn fetch(world: &mut World) {
                 partition_max_bytes: 1 << 20,
                 ..FetchPartition::default()
             };
-            let topics = topics.clone().map(|(topic, topic_id)| {
-                FetchTopic { topic, topic_id, partitions: PARTITIONS.map(partition).to_vec() }
+            let topics = topics.clone().map(|(topic, topic_id)| FetchTopic {
+                topic,
+                topic_id,
+                partitions: PARTITIONS.map(partition).to_vec(),
             });
             FetchRequest { isolation_level, min_bytes: 1, topics: topics.to_vec(), ..FetchRequest::default() }
         };
@@ -109,14 +113,11 @@ fn list_offsets(world: &mut World) {
         [(-1, -1), (-2, -1), (-3, -1), (-4, -1), (-5, -1), (-6, -1), (-7, -1), (1_000, -1), (i64::MAX, -1), (-1, 9)]
     {
         let request = |version| {
-            let partition = |partition_index| ListOffsetsPartition {
-                partition_index,
-                current_leader_epoch: epoch,
-                timestamp,
-            };
-            let topics = topics.clone().map(|(name, _)| {
-                ListOffsetsTopic { name, partitions: PARTITIONS.map(partition).to_vec() }
-            });
+            let partition =
+                |partition_index| ListOffsetsPartition { partition_index, current_leader_epoch: epoch, timestamp };
+            let topics = topics
+                .clone()
+                .map(|(name, _)| ListOffsetsTopic { name, partitions: PARTITIONS.map(partition).to_vec() });
             let isolation_level = i8::from(version >= 2);
             ListOffsetsRequest { replica_id: -1, isolation_level, topics: topics.to_vec(), timeout_ms: 1_000 }
         };
@@ -141,11 +142,10 @@ fn offset_for_leader_epoch(world: &mut World) {
     let topics = world.topics();
     for (current_leader_epoch, leader_epoch) in [(-1, 0), (-1, 5), (-1, -1), (0, 0), (9, 0)] {
         let request = |_| {
-            let partition =
-                |partition| OffsetForLeaderPartition { partition, current_leader_epoch, leader_epoch };
-            let topics = topics.clone().map(|(topic, _)| {
-                OffsetForLeaderTopic { topic, partitions: PARTITIONS.map(partition).to_vec() }
-            });
+            let partition = |partition| OffsetForLeaderPartition { partition, current_leader_epoch, leader_epoch };
+            let topics = topics
+                .clone()
+                .map(|(topic, _)| OffsetForLeaderTopic { topic, partitions: PARTITIONS.map(partition).to_vec() });
             OffsetForLeaderEpochRequest { topics: topics.to_vec(), ..OffsetForLeaderEpochRequest::default() }
         };
         world.ask(request, |version, answer| {

@@ -10,8 +10,7 @@ use pillion_wire::messages::offset_fetch::{
 use pillion_wire::messages::sync_group::SyncGroupRequestAssignment;
 use pillion_wire::messages::{
     DeleteGroupsRequest, DescribeGroupsRequest, FindCoordinatorRequest, HeartbeatRequest, JoinGroupRequest,
-    JoinGroupResponse, LeaveGroupRequest, ListGroupsRequest, OffsetCommitRequest, OffsetFetchRequest,
-    SyncGroupRequest,
+    JoinGroupResponse, LeaveGroupRequest, ListGroupsRequest, OffsetCommitRequest, OffsetFetchRequest, SyncGroupRequest,
 };
 
 use super::World;

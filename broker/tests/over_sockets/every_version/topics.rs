@@ -165,8 +165,7 @@ fn alterations(world: &mut World) {
     world.ask(partitions, |_, answer| assert_eq!(answer.results[1].error_code, 3));
     let records = |_| {
         let partition = DeleteRecordsPartition { partition_index: 1, offset: 0 };
-        let topic =
-            |name: &str| DeleteRecordsTopic { name: name.to_owned(), partitions: vec![partition.clone()] };
+        let topic = |name: &str| DeleteRecordsTopic { name: name.to_owned(), partitions: vec![partition.clone()] };
         DeleteRecordsRequest { topics: topics.map(topic).to_vec(), timeout_ms: 1_000 }
     };
     world.ask(records, |_, answer| assert_eq!(answer.topics[1].partitions[0].error_code, 3));

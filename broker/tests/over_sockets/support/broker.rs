@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use pillion_broker::{Broker, BrokerConfig, Disk, RealDisk, RunningBroker, StartError};
+use pillion_broker::{Broker, BrokerConfig, Disk, RealDisk, RunningBroker, StartError, StopError};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -62,10 +62,15 @@ impl TestBroker {
     }
 
     /// Stops it cleanly.
-    pub(crate) fn stop(mut self) {
+    pub(crate) fn stop(self) {
+        self.try_stop().expect("the stop is clean");
+    }
+
+    /// Stops it, as cleanly as may be.
+    pub(crate) fn try_stop(mut self) -> Result<(), StopError> {
         let (runtime, running) = (self.runtime.take(), self.running.take());
         let (runtime, running) = (runtime.expect("it runs"), running.expect("it runs"));
-        runtime.block_on(running.shutdown()).expect("the stop is clean");
+        runtime.block_on(running.shutdown())
     }
 
     /// Cuts it off: no answers go out any more, nothing is closed.

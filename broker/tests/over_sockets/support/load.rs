@@ -92,8 +92,7 @@ impl Producer {
 
     fn make_batch(&mut self) {
         let count = self.next_sequence % 3 + 1;
-        let values: Vec<_> =
-            (0..count).map(|place| format!("{}-{}", self.id, self.next_sequence + place)).collect();
+        let values: Vec<_> = (0..count).map(|place| format!("{}-{}", self.id, self.next_sequence + place)).collect();
         let texts: Vec<_> = values.iter().map(String::as_str).collect();
         let batch = idempotent(&texts, self.id, 0, self.next_sequence);
         self.unacknowledged.push_back((batch, values));

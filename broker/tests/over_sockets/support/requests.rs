@@ -49,8 +49,7 @@ pub(crate) fn metadata(client: &mut Client, topics: &[&str]) -> MetadataResponse
 pub(crate) fn produce_request(topic: &str, partition: i32, records: impl Into<Option<Bytes>>) -> ProduceRequest {
     let records: Option<Bytes> = records.into();
     let data = PartitionProduceData { index: partition, records: records.map(Records::Bytes) };
-    let topic =
-        TopicProduceData { name: topic.to_owned(), partition_data: vec![data], ..TopicProduceData::default() };
+    let topic = TopicProduceData { name: topic.to_owned(), partition_data: vec![data], ..TopicProduceData::default() };
     ProduceRequest { acks: -1, timeout_ms: 30_000, topic_data: vec![topic], transactional_id: None }
 }
 
@@ -72,12 +71,8 @@ pub(crate) fn produce_with(client: &mut Client, request: &ProduceRequest, versio
 
 /// A fetch of one partition that does not wait.
 pub(crate) fn fetch_request(topic: &str, partition: i32, offset: i64) -> FetchRequest {
-    let partition = FetchPartition {
-        partition,
-        fetch_offset: offset,
-        partition_max_bytes: 8 << 20,
-        ..FetchPartition::default()
-    };
+    let partition =
+        FetchPartition { partition, fetch_offset: offset, partition_max_bytes: 8 << 20, ..FetchPartition::default() };
     let topic = FetchTopic { topic: topic.to_owned(), partitions: vec![partition], ..FetchTopic::default() };
     FetchRequest { max_wait_ms: 0, min_bytes: 1, topics: vec![topic], ..FetchRequest::default() }
 }
@@ -127,8 +122,7 @@ pub(crate) fn list_offset(
     partition: i32,
     timestamp: i64,
 ) -> ListOffsetsPartitionResponse {
-    let partition =
-        ListOffsetsPartition { partition_index: partition, timestamp, ..ListOffsetsPartition::default() };
+    let partition = ListOffsetsPartition { partition_index: partition, timestamp, ..ListOffsetsPartition::default() };
     let topics = vec![ListOffsetsTopic { name: topic.to_owned(), partitions: vec![partition] }];
     let request = ListOffsetsRequest { replica_id: -1, topics, ..ListOffsetsRequest::default() };
     client.call(&request, 11).topics.remove(0).partitions.remove(0)
