@@ -1,11 +1,14 @@
 //! Topics made, deleted and made again.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pillion_wire::messages::create_topics::{CreatableTopic, CreatableTopicConfig};
+use pillion_wire::messages::describe_configs::DescribeConfigsResource;
 use pillion_wire::messages::produce::TopicProduceData;
 use pillion_wire::messages::{CreateTopicsRequest, DescribeConfigsRequest, MetadataRequest};
-use pillion_wire::messages::{create_topics::CreatableTopic, describe_configs::DescribeConfigsResource};
 
 use crate::support::{
-    TestBroker, batch, create_topic, delete_topic, fetch, list_offset, metadata, produce, produce_request,
+    Client, TestBroker, batch, create_topic, delete_topic, fetch, list_offset, metadata, produce, produce_request,
     produce_with, read_all,
 };
 
@@ -47,13 +50,12 @@ fn a_topic_deleted_under_load_fails_producers_and_never_mixes_with_its_successor
     let mut client = broker.client();
     create_topic(&mut client, "t", 1, &[]);
     let address = broker.address;
+    let done = &AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let done = std::sync::atomic::AtomicBool::new(false);
-        let done = &done;
         for producer in 0..3 {
             scope.spawn(move || {
-                let mut client = crate::support::Client::connect(address);
-                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                let mut client = Client::connect(address);
+                while !done.load(Ordering::Relaxed) {
                     let code = produce(&mut client, "t", 0, batch(&[&producer.to_string()])).error_code;
                     assert!(matches!(code, 0 | 3), "a producer got {code}");
                 }
@@ -65,7 +67,7 @@ fn a_topic_deleted_under_load_fails_producers_and_never_mixes_with_its_successor
             let records = read_all(&mut client, "t", 0);
             assert!(records.iter().zip(0..).all(|(record, offset)| record.offset == offset));
         }
-        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        done.store(true, Ordering::Relaxed);
     });
 }
 
@@ -92,7 +94,7 @@ fn settings_are_kept_told_and_checked() {
             name: "odd".to_owned(),
             num_partitions: 1,
             replication_factor: 1,
-            configs: vec![pillion_wire::messages::create_topics::CreatableTopicConfig {
+            configs: vec![CreatableTopicConfig {
                 name: name.to_owned(),
                 value: Some(setting.to_owned()),
             }],
@@ -109,7 +111,7 @@ fn only_what_is_asked_for_is_described() {
     let mut client = broker.client();
     create_topic(&mut client, "a", 1, &[]);
     create_topic(&mut client, "b", 2, &[]);
-    let names = |topics: Option<Vec<_>>, client: &mut crate::support::Client| {
+    let names = |topics: Option<Vec<_>>, client: &mut Client| {
         let answer = client.call(&MetadataRequest { topics, ..MetadataRequest::default() }, 12);
         answer.topics.into_iter().filter_map(|topic| topic.name).collect::<Vec<_>>()
     };

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use pillion_tests::waiting::{PATIENCE, wait_for};
-use rdkafka::{ClientConfig, Offset};
 use rdkafka::consumer::{CommitMode, Consumer, StreamConsumer};
 use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::producer::{FutureProducer, FutureRecord};
+use rdkafka::{ClientConfig, Offset};
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
@@ -53,7 +53,10 @@ async fn librdkafka_produces_and_consumes_keys_values_and_headers() -> Result<()
     let consumer = group_member(broker.address(), "readers", &["orders"])?;
     let records = read_until(&consumer, |records| records.len() >= 200).await?;
     assert_eq!(values(&records).len(), 200);
-    assert!(records.iter().map(|record| record.partition).collect::<HashSet<_>>().len() == 3, "all partitions are used");
+    assert!(
+        records.iter().map(|record| record.partition).collect::<HashSet<_>>().len() == 3,
+        "all partitions are used"
+    );
     for record in &records {
         let number = record.header("n").context("the header is there")?;
         assert_eq!(record.key.as_deref(), Some(format!("key-{number}").as_str()));

@@ -44,7 +44,8 @@ async fn sigterm_ends_the_broker_cleanly_and_keeps_its_topics() -> Result<()> {
 async fn a_mistake_is_answered_with_what_to_do() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let data = folder.path().to_string_lossy().into_owned();
-    let (ok, _, error) = pillion(&["broker", "--data-dir", &data, "--listen", "127.0.0.1:0", "--set", "num.partition=3"]).await?;
+    let (ok, _, error) =
+        pillion(&["broker", "--data-dir", &data, "--listen", "127.0.0.1:0", "--set", "num.partition=3"]).await?;
     assert!(!ok && error.contains("num.partitions"), "{error}");
     let (ok, _, error) = pillion(&["topic", "list", "-b", "127.0.0.1:1", "--timeout", "1"]).await?;
     assert!(!ok && error.contains("127.0.0.1:1"), "{error}");

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use pillion_tests::waiting::PATIENCE;
+use rdkafka::ClientConfig;
 use rdkafka::consumer::{Consumer, StreamConsumer};
 use rdkafka::message::{BorrowedMessage, Headers, Message};
-use rdkafka::ClientConfig;
 
 /// A record as far as tests look at it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,9 @@ impl From<&BorrowedMessage<'_>> for Consumed {
             offset: message.offset(),
             key: message.key().map(text),
             value: message.payload().map(text),
-            headers: headers.map(|header| (header.key.to_owned(), header.value.map(text).unwrap_or_default())).collect(),
+            headers: headers
+                .map(|header| (header.key.to_owned(), header.value.map(text).unwrap_or_default()))
+                .collect(),
         }
     }
 }

@@ -11,7 +11,12 @@ async fn the_demo_shows_both_orders_and_ends_with_success() -> Result<()> {
     let (shown, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{shown}\n{said}");
     for event in [
-        "OrderPlaced", "PaymentCompleted", "StockReserved", "OrderConfirmed", "StockUnavailable", "PaymentRefunded",
+        "OrderPlaced",
+        "PaymentCompleted",
+        "StockReserved",
+        "OrderConfirmed",
+        "StockUnavailable",
+        "PaymentRefunded",
         "OrderCancelled",
     ] {
         assert!(shown.contains(event), "{event} is not shown:\n{shown}");

@@ -348,7 +348,7 @@ fn is_deletion(record: &GroupRecord) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_clients_do_the_account_is_right_and_the_group_settles(

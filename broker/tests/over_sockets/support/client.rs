@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use pillion_wire::frame::{API_VERSIONS_KEY, RequestHeader, encode_request};
-use pillion_wire::{ApiMessage, Chunk, Message, Reader, Request};
+use pillion_wire::{ApiMessage, Chunk, DecodeError, Reader, Request};
 
 /// How long anything may take before a test gives up.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -122,15 +122,18 @@ pub(crate) fn frame<R: Request>(request: &R, version: i16, correlation_id: i32) 
 
 /// An answer, all of whose bytes must belong to it.
 fn decode<M: ApiMessage>(frame: &Bytes, version: i16) -> (i32, M) {
-    let failed = |error| panic!("the answer does not decode as {} version {version}: {error}", M::NAME);
+    read(frame, version)
+        .unwrap_or_else(|error| panic!("the answer does not decode as {} version {version}: {error}", M::NAME))
+}
+
+fn read<M: ApiMessage>(frame: &Bytes, version: i16) -> Result<(i32, M), DecodeError> {
     let mut reader = Reader::new(frame);
-    let correlation_id = reader.get_i32().unwrap_or_else(failed);
+    let correlation_id = reader.get_i32()?;
     // The answer to ApiVersions is read before a client knows what the broker speaks: its header has no tags.
     if M::is_flexible(version) && M::KEY != API_VERSIONS_KEY {
-        RequestHeader::skip_tagged_fields(&mut reader).unwrap_or_else(|error| failed(error));
+        RequestHeader::skip_tagged_fields(&mut reader)?;
     }
-    let response = <M as Message>::read(&mut reader, version)
-        .unwrap_or_else(|error| panic!("the answer does not decode as {} version {version}: {error}", M::NAME));
+    let response = M::read(&mut reader, version)?;
     assert_eq!(reader.remaining(), 0, "bytes behind the answer to {} version {version}", M::API);
-    (correlation_id, response)
+    Ok((correlation_id, response))
 }
