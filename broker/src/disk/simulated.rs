@@ -88,6 +88,8 @@ impl SimulatedDisk {
             .iter()
             .map(|(path, content)| (path.clone(), Arc::new(Mutex::new(content.lock().after_crash(&mut random)))))
             .collect();
+        // A file that is there is in a directory that is there, whatever became of a rename.
+        state.directories.extend(survivors.keys().filter_map(|path| path.parent()).map(Path::to_owned));
         state.visible.clone_from(&survivors);
         state.durable = survivors;
         state.locks.clear();

@@ -1,4 +1,6 @@
 //! DeleteTopics (20), versions 1 to 6: deletes topics by name, from version 6 also by id.
+//!
+//! The broker's own topics are refused with INVALID_REQUEST: consumer groups would lose their offsets in use.
 
 use pillion_wire::ErrorCode;
 use pillion_wire::messages::delete_topics::{DeletableTopicResult, DeleteTopicState};
@@ -29,6 +31,9 @@ fn delete(broker: &BrokerState, asked: DeleteTopicState) -> DeletableTopicResult
         None => (asked.name.clone(), asked.topic_id),
     };
     let error = match found {
+        Some(topic) if topic.is_internal() => {
+            Some((ErrorCode::InvalidRequest, "the broker needs this topic itself".to_owned()))
+        }
         Some(topic) => broker.delete_topic(&topic.name).err().map(|error| {
             tracing::warn!(topic = %topic.name, %error, "cannot delete a topic");
             ((&error).into(), error.to_string())

@@ -14,7 +14,7 @@ use pillion_wire::messages::{MetadataRequest, MetadataResponse};
 
 use super::blocking;
 use crate::broker::{BrokerState, TopicSpec};
-use crate::catalogue::{Topic, check_topic_name};
+use crate::catalogue::{Topic, check_topic_name, is_internal};
 use crate::dispatch::{Call, Flow};
 use crate::topic_config::TopicConfig;
 
@@ -36,7 +36,8 @@ pub(crate) fn handle(call: Call, request: MetadataRequest) -> Flow {
     })
 }
 
-/// Topics to make: asked for by a valid name, unknown, and allowed to be made.
+/// Topics to make: asked for by a valid name, unknown, and allowed to be made. The broker's own are made by those who
+/// use them, with settings of their own.
 fn missing_topics(call: &Call, request: &MetadataRequest) -> Vec<TopicSpec> {
     let broker = &call.broker;
     if !broker.config.auto_create_topics || !request.allow_auto_topic_creation {
@@ -44,20 +45,16 @@ fn missing_topics(call: &Call, request: &MetadataRequest) -> Vec<TopicSpec> {
     }
     let topics = broker.topics.snapshot();
     let names = request.topics.iter().flatten().filter_map(|topic| topic.name.as_deref());
-    let mut names: Vec<_> =
-        names.filter(|name| topics.by_name(name).is_none() && check_topic_name(name).is_ok()).collect();
+    let may_be_made = |name: &&str| topics.by_name(name).is_none() && check_topic_name(name).is_ok() && !is_internal(name);
+    let mut names: Vec<_> = names.filter(may_be_made).collect();
     names.sort_unstable();
     names.dedup();
     let spec = |name: &str| TopicSpec {
         name: name.to_owned(),
-        partitions: partitions_of_new(broker, name),
+        partitions: broker.config.default_partitions,
         config: TopicConfig::default(),
     };
     names.into_iter().map(spec).collect()
-}
-
-fn partitions_of_new(broker: &BrokerState, name: &str) -> i32 {
-    if name == "__consumer_offsets" { broker.config.offsets_partitions } else { broker.config.default_partitions }
 }
 
 fn describe(call: &Call, request: &MetadataRequest) -> MetadataResponse {
@@ -75,7 +72,7 @@ fn describe(call: &Call, request: &MetadataRequest) -> MetadataResponse {
                     Some(name) => topics.by_name(name),
                     None => topics.by_id(&asked.topic_id),
                 };
-                found.map_or_else(|| unknown(asked), |topic| describe_topic(broker, topic))
+                found.map_or_else(|| unknown(asked, call.version()), |topic| describe_topic(broker, topic))
             })
             .collect()
     };
@@ -112,7 +109,7 @@ fn describe_topic(broker: &BrokerState, topic: &Arc<Topic>) -> MetadataResponseT
     }
 }
 
-fn unknown(asked: &MetadataRequestTopic) -> MetadataResponseTopic {
+fn unknown(asked: &MetadataRequestTopic, version: i16) -> MetadataResponseTopic {
     let error = match &asked.name {
         Some(name) if check_topic_name(name).is_err() => ErrorCode::InvalidTopicException,
         Some(_) => ErrorCode::UnknownTopicOrPartition,
@@ -120,7 +117,8 @@ fn unknown(asked: &MetadataRequestTopic) -> MetadataResponseTopic {
     };
     MetadataResponseTopic {
         error_code: error.code(),
-        name: asked.name.clone(),
+        // Versions 10 and 11 can ask by id alone, but cannot answer without a name.
+        name: asked.name.clone().or_else(|| (version < 12).then(String::new)),
         topic_id: asked.topic_id,
         ..MetadataResponseTopic::default()
     }

@@ -72,7 +72,7 @@ fn produce(call: Call, request: ProduceRequest) {
         let mut partition_responses = Vec::with_capacity(data.partition_data.len());
         for partition_data in data.partition_data {
             let index = partition_data.index;
-            let outcome = append(&call, topic.as_deref(), !data.topic_id.is_nil(), partition_data, request.acks);
+            let outcome = append(&call, topic.as_deref(), partition_data, request.acks);
             partition_responses.push(match outcome {
                 Outcome::Refused(response) => response,
                 Outcome::Appended(partition, batch) => {
@@ -100,13 +100,14 @@ fn produce(call: Call, request: ProduceRequest) {
     }
 }
 
-fn append(call: &Call, topic: Option<&Topic>, by_id: bool, data: PartitionProduceData, acks: i16) -> Outcome {
+fn append(call: &Call, topic: Option<&Topic>, data: PartitionProduceData, acks: i16) -> Outcome {
     let index = data.index;
     let refuse = |code: ErrorCode, message: Option<String>| Outcome::Refused(refusal(index, code, message));
     if !matches!(acks, ACKS_ALL | ACKS_NONE | ACKS_LEADER) {
         return refuse(ErrorCode::InvalidRequiredAcks, None);
     }
     let Some(topic) = topic else {
+        let by_id = call.version() >= 13;
         return refuse(if by_id { ErrorCode::UnknownTopicId } else { ErrorCode::UnknownTopicOrPartition }, None);
     };
     let Some(partition) = topic.partition(index) else { return refuse(ErrorCode::UnknownTopicOrPartition, None) };

@@ -28,7 +28,10 @@ pub(crate) struct Connection {
     frames: FrameReader,
     /// Requests that wait for something until a deadline.
     parked: Vec<Arc<dyn Parked>>,
-    last_byte: Instant,
+    /// When bytes last came, or went.
+    last_active: Instant,
+    /// When the frame that is arriving began, or could first be read.
+    frame_began: Instant,
 }
 
 /// What woke the connection.
@@ -47,7 +50,8 @@ impl Connection {
             queue: Arc::new(ResponseQueue::new(stream)),
             frames: FrameReader::default(),
             parked: Vec::new(),
-            last_byte: Instant::now(),
+            last_active: Instant::now(),
+            frame_began: Instant::now(),
         }
     }
 
@@ -67,6 +71,9 @@ impl Connection {
         let deadline = sleep_until(self.next_deadline());
         tokio::pin!(deadline);
         while !queue.is_closed() {
+            if !self.handle_frames().await {
+                return Ok(());
+            }
             let next = self.next_deadline();
             // An early wake-up is cheaper than moving the timer at every request.
             if next < deadline.deadline() || deadline.is_elapsed() {
@@ -82,9 +89,14 @@ impl Connection {
             };
             match event {
                 Event::Stop => return Ok(()),
-                Event::Tended => {}
+                Event::Tended => {
+                    self.last_active = Instant::now();
+                    if !may_read {
+                        self.frame_began = self.last_active;
+                    }
+                }
                 Event::Readable => {
-                    if !self.read().await? {
+                    if !self.read()? {
                         return Ok(());
                     }
                 }
@@ -98,33 +110,39 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads what has arrived and handles every whole request in it; false at the end of the stream.
-    async fn read(&mut self) -> io::Result<bool> {
+    /// Reads what has arrived; false at the end of the stream.
+    fn read(&mut self) -> io::Result<bool> {
+        let is_between_frames = !self.frames.has_part();
         match self.queue.stream().try_read_buf(self.frames.room()) {
             Ok(0) => return Ok(false),
-            Ok(_) => self.last_byte = Instant::now(),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.frames.release();
-                return Ok(true);
-            }
+            Ok(_) => self.last_active = Instant::now(),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.frames.release(),
             Err(error) => return Err(error),
         }
-        loop {
+        if is_between_frames {
+            self.frame_began = self.last_active;
+        }
+        Ok(true)
+    }
+
+    /// Handles the requests that are here, as far as there is room for their answers; false when the connection is to
+    /// be closed. The others wait in the buffer, and deadlines go on.
+    async fn handle_frames(&mut self) -> bool {
+        while self.queue.has_room() && !self.queue.is_closed() {
             let frame = match self.frames.next_frame(self.broker.config.request_bytes_max) {
                 Ok(Some(frame)) => frame,
-                Ok(None) => return Ok(true),
+                Ok(None) => return true,
                 Err(error) => {
                     tracing::warn!(peer = %self.session.peer, listener = self.session.listener.name, "{error}");
-                    return Ok(false);
+                    return false;
                 }
             };
             if !self.handle(frame).await {
-                return Ok(false);
+                return false;
             }
-            while !self.queue.has_room() && !self.queue.is_closed() {
-                self.queue.tend().await?;
-            }
+            self.frame_began = Instant::now();
         }
+        true
     }
 
     /// Hands one request to its handler; false when the connection is to be closed.
@@ -149,10 +167,14 @@ impl Connection {
 
     /// When something is due: a parked request, a frame that should have arrived, or the end of an idle connection.
     fn next_deadline(&self) -> Instant {
-        let config = &self.broker.config;
-        let quiet = if self.frames.has_part() { config.frame_timeout } else { config.connection_idle_max };
         let parked = self.parked.iter().filter(|parked| !parked.is_done()).map(|parked| parked.deadline());
-        parked.fold(self.last_byte + quiet, Instant::min)
+        let quiet = self.last_active + self.broker.config.connection_idle_max;
+        parked.chain(self.frame_deadline()).fold(quiet, Instant::min)
+    }
+
+    /// When the frame that is arriving must be whole; the time does not run while the broker itself does not read.
+    fn frame_deadline(&self) -> Option<Instant> {
+        (self.frames.has_part() && self.queue.has_room()).then(|| self.frame_began + self.broker.config.frame_timeout)
     }
 
     /// Answers parked requests that are due; false when the connection has been silent for too long.
@@ -164,18 +186,16 @@ impl Connection {
             }
             !parked.is_done()
         });
-        let config = &self.broker.config;
-        let quiet = now.duration_since(self.last_byte);
-        if self.frames.has_part() && quiet >= config.frame_timeout {
+        if self.frame_deadline().is_some_and(|deadline| deadline <= now) {
             tracing::warn!(peer = %self.session.peer, "closing the connection: a request began and did not arrive");
             return false;
         }
-        if quiet < config.connection_idle_max {
+        if now.duration_since(self.last_active) < self.broker.config.connection_idle_max {
             return true;
         }
-        // Someone who waits for an answer is not idle: the time runs again from here.
-        self.last_byte = now;
-        !self.queue.is_empty()
+        // Someone who waits for an answer is not idle: the time runs again from here. Someone who takes none is gone.
+        self.last_active = now;
+        !self.queue.is_empty() && !self.queue.is_blocked()
     }
 
     /// Sends what was in flight when the broker was told to stop.

@@ -105,6 +105,11 @@ impl ResponseQueue {
         self.state.lock().slots.is_empty()
     }
 
+    /// Whether the other end takes nothing more for now.
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.state.lock().blocked
+    }
+
     /// Sends what is ready or in the making, until there is nothing left or the socket fails.
     pub(crate) async fn drain(&self) -> io::Result<()> {
         self.state.lock().draining = true;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pillion_broker::{DataDirectoryError, RealDisk, StartError};
 use pillion_wire::messages::describe_configs::DescribeConfigsResource;
-use pillion_wire::messages::{DescribeClusterRequest, DescribeConfigsRequest, InitProducerIdRequest};
+use pillion_wire::messages::{DescribeClusterRequest, DescribeConfigsRequest};
 
 use crate::support::{
     Client, TestBroker, batch, config, create_topic, delete_topic, idempotent, metadata, produce, read_all,
@@ -38,7 +38,7 @@ fn check_kept(stop: fn(TestBroker), rounds: i32) {
     create_topic(&mut client, "gone", 1, &[]);
     delete_topic(&mut client, "gone");
     let cluster = cluster_id(&mut client);
-    let mut producer_ids = vec![client.call(&InitProducerIdRequest::default(), 4).producer_id];
+    let mut producer_ids = vec![producer_id(&mut client)];
     let sequenced = |round: i32| idempotent(&[&format!("sequenced {round}")], PRODUCER_ID, 0, round);
     let mut broker = broker;
     for round in 0..rounds {
@@ -59,7 +59,7 @@ fn check_kept(stop: fn(TestBroker), rounds: i32) {
         let again = produce(&mut client, "a", 0, sequenced(round));
         assert_eq!((again.error_code, again.base_offset), (0, i64::from(round)), "a retry is still known");
         assert_eq!(produce(&mut client, "a", 0, sequenced(round + 5)).error_code, 45, "a gap is still one");
-        producer_ids.push(client.call(&InitProducerIdRequest::default(), 4).producer_id);
+        producer_ids.push(producer_id(&mut client));
         assert!(producer_ids.is_sorted_by(|left, right| left < right), "an id was given twice: {producer_ids:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Idempotent producers: retries, gaps, and producers that were replaced.
 
-use pillion_wire::messages::{InitProducerIdRequest, ProduceRequest};
+use pillion_wire::messages::ProduceRequest;
 
 use crate::support::{Client, TestBroker, create_topic, idempotent, list_offset, produce, produce_request};
 
@@ -81,7 +81,7 @@ fn a_pipelined_duplicate_is_answered_like_the_original() {
 #[test]
 fn every_producer_gets_an_id_of_its_own() {
     let (_broker, mut client) = topic();
-    let mut ids: Vec<_> = (0..50).map(|_| client.call(&InitProducerIdRequest::default(), 4).producer_id).collect();
+    let mut ids: Vec<_> = (0..50).map(|_| producer_id(&mut client)).collect();
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), 50);

@@ -7,9 +7,9 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use bytes::Bytes;
-use pillion_wire::messages::{FetchRequest, InitProducerIdRequest, ProduceRequest};
+use pillion_wire::messages::{FetchRequest, ProduceRequest};
 
-use super::{Client, Fetched, History, eventually, fetch_request, idempotent, produce_request, records_of};
+use super::{Client, Fetched, History, eventually, fetch_request, idempotent, produce_request, producer_id, records_of};
 
 /// Batches a producer has unanswered at most: as many as a broker tells retries of.
 const IN_FLIGHT_MAX: usize = 5;
@@ -38,10 +38,8 @@ pub(crate) struct Load {
 impl Producer {
     /// A producer with an id from the broker.
     pub(crate) fn new(client: &mut Client, topic: &'static str, partition: i32) -> Self {
-        let response = client.call(&InitProducerIdRequest::default(), 4);
-        assert_eq!(response.error_code, 0);
         Self {
-            id: response.producer_id,
+            id: producer_id(client),
             topic,
             partition,
             next_sequence: 0,

@@ -16,5 +16,5 @@ pub(crate) use load::{Load, Producer};
 pub(crate) use process::ServedProcess;
 pub(crate) use requests::{
     Fetched, create_topic, delete_topic, fetch, fetch_request, list_offset, metadata, produce, produce_request,
-    produce_with, read_all,
+    produce_with, producer_id, read_all,
 };

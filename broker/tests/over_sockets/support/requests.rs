@@ -8,7 +8,7 @@ use pillion_wire::messages::list_offsets::{ListOffsetsPartition, ListOffsetsPart
 use pillion_wire::messages::metadata::MetadataRequestTopic;
 use pillion_wire::messages::produce::{PartitionProduceData, PartitionProduceResponse, TopicProduceData};
 use pillion_wire::messages::{
-    CreateTopicsRequest, DeleteTopicsRequest, FetchRequest, ListOffsetsRequest, MetadataRequest, MetadataResponse,
+    CreateTopicsRequest, DeleteTopicsRequest, FetchRequest, InitProducerIdRequest, ListOffsetsRequest, MetadataRequest, MetadataResponse,
     ProduceRequest,
 };
 use pillion_wire::records::Record;
@@ -75,6 +75,14 @@ pub(crate) fn fetch_request(topic: &str, partition: i32, offset: i64) -> FetchRe
         FetchPartition { partition, fetch_offset: offset, partition_max_bytes: 8 << 20, ..FetchPartition::default() };
     let topic = FetchTopic { topic: topic.to_owned(), partitions: vec![partition], ..FetchTopic::default() };
     FetchRequest { max_wait_ms: 0, min_bytes: 1, topics: vec![topic], ..FetchRequest::default() }
+}
+
+/// An id for an idempotent producer.
+pub(crate) fn producer_id(client: &mut Client) -> i64 {
+    let request = InitProducerIdRequest { transactional_id: None, ..InitProducerIdRequest::default() };
+    let response = client.call(&request, 4);
+    assert_eq!(response.error_code, 0);
+    response.producer_id
 }
 
 /// What a fetch said of a partition.
