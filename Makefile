@@ -23,11 +23,11 @@ test: test-needs ## Install what tests need if it is missing, and run all of the
 test-needs: ## Install what tests need (as root on Debian; elsewhere say what is missing)
 	@bash .ci/test-needs
 
-lint: ## Check format, lints, and licences and advisories of dependencies
+lint: ## Check format, lints, and licences of dependencies
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- --deny warnings
-	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check; \
-	else echo "cargo-deny is not installed, licences and advisories are not checked (cargo install cargo-deny)"; fi
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check licenses bans sources; \
+	else echo "cargo-deny is not installed, licences are not checked (cargo install cargo-deny)"; fi
 
 format: ## Format the code
 	$(CARGO) fmt --all

@@ -10,6 +10,7 @@ use pillion_wire::messages::create_topics::{CreatableTopic, CreatableTopicConfig
 use pillion_wire::messages::{CreateTopicsRequest, CreateTopicsResponse};
 
 use super::blocking;
+use super::describe_configs::{default_source, default_value};
 use crate::broker::{BrokerState, TopicSpec};
 use crate::catalogue::{Topic, check_topic_name};
 use crate::dispatch::{Call, Flow};
@@ -19,8 +20,6 @@ use crate::topic_config::{TOPIC_CONFIG_KEYS, TopicConfig};
 const PARTITIONS_MAX: i32 = 100_000;
 /// DescribeConfigs' and this API's number for "set on the topic".
 const SOURCE_TOPIC: i8 = 1;
-/// The same for "built in".
-const SOURCE_DEFAULT: i8 = 5;
 
 type Refusal = (ErrorCode, String);
 
@@ -76,7 +75,7 @@ fn create(broker: &BrokerState, request: CreateTopicsRequest) -> Vec<CreatableTo
 fn check(broker: &BrokerState, topic: CreatableTopic) -> Result<TopicSpec, Refusal> {
     check_topic_name(&topic.name).map_err(|error| (ErrorCode::InvalidTopicException, error.to_string()))?;
     if broker.topics.by_name(&topic.name).is_some() {
-        return Err((ErrorCode::TopicAlreadyExists, format!("topic {} exists already", topic.name)));
+        return Err((ErrorCode::TopicAlreadyExists, format!("topic '{}' already exists", topic.name)));
     }
     let partitions = partitions(broker, &topic)?;
     let configs = topic.configs.into_iter().filter_map(|config| Some((config.name, config.value?)));
@@ -133,9 +132,9 @@ fn describe(broker: &BrokerState, result: &mut CreatableTopicResult, partitions:
         let set = config.entries().get(key.name);
         CreatableTopicConfigs {
             name: key.name.to_owned(),
-            value: Some(set.cloned().unwrap_or_else(|| super::describe_configs::default_value(broker, key))),
+            value: Some(set.cloned().unwrap_or_else(|| default_value(broker, key))),
             read_only: false,
-            config_source: if set.is_some() { SOURCE_TOPIC } else { SOURCE_DEFAULT },
+            config_source: if set.is_some() { SOURCE_TOPIC } else { default_source(broker, key) },
             is_sensitive: false,
         }
     };

@@ -109,7 +109,7 @@ fn outside_the_log_is_out_of_range_and_its_end_is_not() {
 #[test]
 fn a_long_poll_is_answered_by_a_later_produce() {
     let (broker, mut client) = topic(2);
-    for min_bytes in [1, 150] {
+    for min_bytes in [1, 140] {
         let before = list_offset(&mut client, "t", 1, -1).offset;
         let mut waiting = broker.client();
         let mut request = of_partitions(2);
@@ -118,7 +118,7 @@ fn a_long_poll_is_answered_by_a_later_produce() {
         (request.max_wait_ms, request.min_bytes) = (600_000, min_bytes);
         waiting.send(&request, 12);
         let one = batch(&["x"]);
-        assert!(one.len() < 150 && 2 * one.len() >= 150, "one batch is enough for 1 byte, two for 150");
+        assert!(one.len() < 140 && 2 * one.len() >= 140, "one batch is enough for 1 byte, two for 140");
         produce(&mut client, "t", 1, one.clone());
         if min_bytes > 1 {
             produce(&mut client, "t", 1, one.clone());

@@ -251,7 +251,7 @@ impl Accumulator {
         let mut settled = Vec::new();
         for (Slot(slot), batch, outcome) in outcomes {
             let partition = &mut self.partitions[slot];
-            let backoff = self.settings.backoff.jittered(partition.queue.failures() + 1);
+            let backoff = self.settings.backoff.delay(partition.queue.failures() + 1, (self.settings.random)());
             let name = Name { topic: &partition.topic, partition: partition.index };
             settled.extend(partition.queue.complete(name, batch, outcome, now, backoff));
             self.activate(slot);

@@ -68,6 +68,7 @@ impl Producer {
             compression: config.compression,
             idempotent,
             backoff: client.connector.backoff,
+            random: rand::random,
         });
         let dispatch = Dispatch::new(client.clone(), &config, accumulator);
         let dropped = CancellationToken::new();

@@ -7,7 +7,9 @@
 //!    same.
 //! 3. A broker that holds nothing of an identity takes any sequence number from it: were the first batch refused for
 //!    want of a leader, the second would get in before it. So until one is acknowledged, one is in flight.
-//! 4. Sequence numbers are given up (the partition goes on under another producer id from 0) only where no batch that
+//! 4. A broker recognises only the last five batches of a producer. So a batch is sent only while the earliest one
+//!    that is not settled would still be among the last five behind it.
+//! 5. Sequence numbers are given up (the partition goes on under another producer id from 0) only where no batch that
 //!    keeps its content could have been written under them. Otherwise the producer ends ([`Settled::Fatal`]).
 
 use std::collections::VecDeque;
@@ -24,6 +26,9 @@ use crate::connection::ConnectionError;
 /// A broker is trusted to remember the identity for this long after an acknowledgement (Kafka's
 /// `producer.id.expiration.ms` is a day).
 const REMEMBERED: Duration = Duration::from_secs(600);
+
+/// Batches of a producer that a broker recognises when they are repeated.
+const RECOGNISED: usize = 5;
 
 /// A producer id and its epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +75,8 @@ pub(super) struct PartitionQueue {
     sequence: Option<(Identity, i32)>,
     /// When a batch of that identity was acknowledged last.
     acknowledged: Option<Instant>,
+    /// Batches with a stamp, by order, from the earliest one that is not settled on.
+    stamped: VecDeque<u64>,
     /// An identity given up, from this batch on.
     abandoned: Option<(Identity, u64)>,
     next_order: u64,
@@ -130,7 +137,17 @@ impl PartitionQueue {
         if self.in_flight.back().is_some_and(|last| last.identity != identity) {
             return None;
         }
+        if self.stamped_up_to(head) > RECOGNISED {
+            return None;
+        }
         Some(self.not_before.unwrap_or(head.queued))
+    }
+
+    /// Stamped batches from the earliest one that is not settled up to `head`, were it sent now.
+    fn stamped_up_to(&self, head: &Batch) -> usize {
+        let first = self.in_flight.front().map_or(head.order, |sent| sent.order.min(head.order));
+        let before = self.stamped.iter().filter(|order| (first..head.order).contains(*order)).count();
+        before + 1
     }
 
     /// Whether the next batch needs an identity other than the producer's present one.
@@ -147,6 +164,7 @@ impl PartitionQueue {
             let Identity { id, epoch } = identity;
             batch.stamp = Some(BatchProducer { id, epoch, base_sequence: next, transactional: false });
             self.sequence = Some((identity, advance_sequence(next, batch.count())));
+            self.stamped.push_back(batch.order);
         }
         let identity = batch.stamp.map(identity_of);
         self.in_flight.push_back(InFlight { order: batch.order, identity, may_be_written: batch.may_be_written });
@@ -201,6 +219,10 @@ impl PartitionQueue {
         };
         if self.in_flight.is_empty() {
             self.recovering = false;
+        }
+        let earliest = self.in_flight.iter().map(|sent| sent.order).chain(self.head().map(|head| head.order)).min();
+        while self.stamped.front().is_some_and(|order| earliest.is_none_or(|earliest| *order < earliest)) {
+            self.stamped.pop_front();
         }
         settled
     }
@@ -292,6 +314,9 @@ impl PartitionQueue {
                 second.failures += 1;
                 if self.is_abandoned(&first) {
                     (first.stamp, second.stamp) = (None, None);
+                } else if second.stamp.is_some() {
+                    let behind = self.stamped.partition_point(|order| *order < second.order);
+                    self.stamped.insert(behind, second.order);
                 }
                 let place = self.queue.partition_point(|waiting| waiting.order < first.order);
                 self.queue.insert(place, second);
@@ -315,6 +340,7 @@ impl PartitionQueue {
             return;
         }
         self.abandoned = Some((identity, batch.order));
+        self.stamped.retain(|order| *order < batch.order);
         if self.sequence.is_some_and(|(present, _)| present == identity) {
             self.sequence = None;
             self.acknowledged = None;

@@ -21,6 +21,8 @@ pub(super) struct Settings {
     pub(super) compression: Compression,
     pub(super) idempotent: bool,
     pub(super) backoff: Backoff,
+    /// Where the backoff's jitter comes from: numbers in 0..1.
+    pub(super) random: fn() -> f64,
 }
 
 /// One produce request to be.

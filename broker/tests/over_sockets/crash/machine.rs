@@ -1,4 +1,4 @@
-//! A machine with a simulated disk. Once its power is cut nothing it still runs reaches the disk.
+//! A machine with a simulated disk. Once its power is cut, or its broker killed, nothing still running reaches the disk.
 
 use std::io;
 use std::path::Path;
@@ -30,6 +30,11 @@ impl Machine {
     pub(super) fn crash(&self, seed: u64) {
         self.powered.store(false, Ordering::SeqCst);
         self.disk.crash(seed);
+    }
+
+    /// Kills the broker alone: what it wrote stays visible, whether or not it was synced.
+    pub(super) fn kill(&self) {
+        self.powered.store(false, Ordering::SeqCst);
     }
 
     /// The same disk under power again.

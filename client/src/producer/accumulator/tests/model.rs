@@ -34,6 +34,7 @@ pub(super) fn settings() -> Settings {
         compression: Compression::None,
         idempotent: true,
         backoff: Backoff { first: Duration::from_millis(100), max: Duration::from_secs(1) },
+        random: || 0.5,
     }
 }
 
