@@ -28,8 +28,9 @@ async fn wait_until_gone(pid: Pid) {
 
 #[tokio::test]
 async fn stop_delivers_the_stop_signal_and_reports_the_exit_code() {
-    let script = "trap 'exit 7' INT; echo ready; while :; do sleep 0.05; done";
-    let mut child = ChildProcess::spawn("trapper", sleeper(script), Signal::INT, None).await.unwrap();
+    // Not SIGINT, which a shell cannot trap where it was ignored from the start, as for jobs in the background.
+    let script = "trap 'exit 7' USR1; echo ready; while :; do sleep 0.05; done";
+    let mut child = ChildProcess::spawn("trapper", sleeper(script), Signal::USR1, None).await.unwrap();
     assert_eq!(first_line(&mut child).await, "ready");
     let status = child.stop(Duration::from_secs(20)).await.unwrap();
     assert_eq!(describe_exit(status), "exit code 7");

