@@ -18,6 +18,7 @@ build: ## Build the binary: target/release/pillion
 	$(CARGO) build --release --package pillion
 
 test: test-needs ## Install what tests need if it is missing, and run all of them
+	$(CARGO) build --workspace --bins
 	$(CARGO) test --workspace
 
 test-needs: ## Install what tests need (as root on Debian; elsewhere say what is missing)
