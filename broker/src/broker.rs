@@ -43,7 +43,7 @@ pub(crate) struct TopicSpec {
 #[derive(Debug, Error)]
 pub(crate) enum TopicChangeError {
     /// There is one of that name.
-    #[error("topic {0} exists already")]
+    #[error("topic {0} already exists")]
     Exists(String),
     /// There is none.
     #[error("topic does not exist")]

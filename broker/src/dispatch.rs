@@ -161,6 +161,8 @@ pub(crate) trait Parked: Send + Sync {
     fn is_done(&self) -> bool;
     /// Answers it with what there is.
     fn expire(&self);
+    /// Gives it up: its connection is gone.
+    fn abandon(&self);
 }
 
 /// A frame that no handler gets; the connection is closed.

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! What decides (accumulator, sequence numbers, verdicts on errors, frames, batches read) is synchronous and takes
-//! the time as an argument; sockets and timers stand at the edges. Works against Apache Kafka 2.1 and later.
+//! the time as an argument; sockets and timers stand at the edges. Tried against Apache Kafka 4.4; brokers from 2.8 on
+//! speak all it asks for.
 
 mod admin;
 mod backoff;

@@ -47,7 +47,9 @@ if wanted GO go; then
 fi
 
 if wanted JAVA java mvn; then
-  mvn --batch-mode --quiet --file "$here/java/pom.xml" "-Dclient.build=$built/java" compile
+  # Maven says what failed on standard output, and resets the terminal's colours when nothing did.
+  mvn --batch-mode --quiet --file "$here/java/pom.xml" "-Dclient.build=$built/java" compile >"$built/maven.log" ||
+    { cat "$built/maven.log" >&2; exit 1; }
   export JAVA=$'java\n-Xmx256M\n-Dorg.slf4j.simpleLogger.defaultLogLevel=warn\n-cp\n'"$built/java/classes:$built/java/libraries/*"$'\npillion.clients.Client'
 fi
 

@@ -45,7 +45,8 @@ fn missing_topics(call: &Call, request: &MetadataRequest) -> Vec<TopicSpec> {
     }
     let topics = broker.topics.snapshot();
     let names = request.topics.iter().flatten().filter_map(|topic| topic.name.as_deref());
-    let may_be_made = |name: &&str| topics.by_name(name).is_none() && check_topic_name(name).is_ok() && !is_internal(name);
+    let may_be_made =
+        |name: &&str| topics.by_name(name).is_none() && check_topic_name(name).is_ok() && !is_internal(name);
     let mut names: Vec<_> = names.filter(may_be_made).collect();
     names.sort_unstable();
     names.dedup();

@@ -63,7 +63,6 @@ impl Connection {
         if stop.is_cancelled() {
             self.drain().await;
         }
-        self.queue.close();
     }
 
     async fn serve(&mut self, stop: &CancellationToken) -> io::Result<()> {
@@ -205,6 +204,16 @@ impl Connection {
         }
         if tokio::time::timeout(DRAIN_TIMEOUT, self.queue.drain()).await.is_err() {
             tracing::debug!(peer = %self.session.peer, "answers in flight were not taken in time");
+        }
+    }
+}
+
+impl Drop for Connection {
+    /// Whichever way it ends, nobody waits for its answers any more.
+    fn drop(&mut self) {
+        self.queue.close();
+        for parked in self.parked.drain(..) {
+            parked.abandon();
         }
     }
 }

@@ -1,5 +1,8 @@
 //! A listener: its sockets, and the address its clients are told.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};

@@ -84,9 +84,12 @@ impl ResponseQueue {
         }
     }
 
-    /// Goes no further: answers are dropped, and the connection ends.
+    /// Goes no further: answers are dropped, and the connection ends. The other end hears of it at once, though those
+    /// who still owe an answer keep the socket.
     pub(crate) fn close(&self) {
         self.state.lock().closed = true;
+        // It fails only where the other end was quicker.
+        let _ = rustix::net::shutdown(&self.stream, rustix::net::Shutdown::Both);
         self.changed.notify_one();
     }
 

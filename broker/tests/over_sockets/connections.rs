@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use pillion_wire::messages::{FetchRequest, MetadataRequest, ProduceRequest};
 
 use crate::support::{
-    PATIENCE, TestBroker, batch, create_topic, eventually, fetch_request, frame, list_offset, metadata, produce,
-    produce_request,
+    Client, PATIENCE, ServedProcess, TestBroker, batch, create_topic, eventually, fetch_request, frame, list_offset,
+    metadata, produce, produce_request,
 };
 
 #[test]
@@ -133,6 +133,35 @@ fn requests_beyond_those_that_may_be_in_flight_wait_their_turn() {
         let frame = client.receive_frame().expect("every fetch expires");
         assert_eq!(frame[..4], number.to_be_bytes());
     }
+}
+
+#[test]
+fn a_connection_is_closed_though_a_fetch_of_its_is_parked() {
+    let broker = TestBroker::fresh(&[]);
+    create_topic(&mut broker.client(), "t", 1, &[]);
+    let mut request = fetch_request("t", 0, 0);
+    request.max_wait_ms = 600_000;
+    let mut client = broker.client();
+    client.send(&request, 12);
+    client.send_bytes(b"GET / HTTP/1.1\r\n\r\n");
+    client.expect_closed();
+}
+
+#[test]
+fn parked_fetches_of_clients_that_left_keep_no_socket() {
+    let directory = tempfile::tempdir().expect("a temporary directory can be made");
+    let served = ServedProcess::start(directory.path(), &[]);
+    let mut client = Client::connect(served.address);
+    create_topic(&mut client, "t", 1, &[]);
+    let before = served.open_files();
+    let mut request = fetch_request("t", 0, 0);
+    request.max_wait_ms = 600_000;
+    for _ in 0..20 {
+        let mut leaving = Client::connect(served.address);
+        leaving.send(&request, 12);
+        assert_eq!(metadata(&mut client, &["t"]).topics[0].error_code, 0);
+    }
+    eventually("the sockets being closed", || served.open_files() <= before);
 }
 
 #[test]

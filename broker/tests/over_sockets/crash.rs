@@ -8,7 +8,7 @@ mod machine;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use crate::support::{History, Load, Producer, create_topic};
+use crate::support::{History, Load, Producer, batch, create_topic, delete_topic, list_offset, metadata, produce};
 use machine::Machine;
 
 const MACHINES: u64 = 12;
@@ -35,9 +35,13 @@ fn neither_power_cut_nor_kill_takes_back_what_was_acknowledged_or_read() {
             let crash_seed = random.random();
             Load::default().run(broker.address, &mut producers, &history, |load| {
                 load.await_acknowledged(batches);
-                if is_killed_only { machine.kill() } else { machine.crash(crash_seed) }
+                if is_killed_only {
+                    machine.kill()
+                } else {
+                    machine.crash(crash_seed)
+                }
+                broker.abandon();
             });
-            broker.abandon();
             machine = machine.rebooted();
             broker = machine.start();
             history.check(&mut broker.client(), "t", &producers);
@@ -57,17 +61,17 @@ fn topics_made_and_deleted_survive_power_cuts() {
         let mut client = broker.client();
         let id = create_topic(&mut client, "kept", 2, &[]);
         create_topic(&mut client, "deleted", 1, &[]);
-        assert_eq!(crate::support::produce(&mut client, "deleted", 0, crate::support::batch(&["x"])).error_code, 0);
-        crate::support::delete_topic(&mut client, "deleted");
+        assert_eq!(produce(&mut client, "deleted", 0, batch(&["x"])).error_code, 0);
+        delete_topic(&mut client, "deleted");
         machine.crash(seed);
         broker.abandon();
         let machine = machine.rebooted();
         let broker = machine.start();
         let mut client = broker.client();
-        let topics = crate::support::metadata(&mut client, &["kept", "deleted"]).topics;
+        let topics = metadata(&mut client, &["kept", "deleted"]).topics;
         assert_eq!((topics[0].topic_id, topics[1].error_code), (id, 3), "seed {seed}");
         create_topic(&mut client, "deleted", 1, &[]);
-        let offset = crate::support::list_offset(&mut client, "deleted", 0, -1).offset;
+        let offset = list_offset(&mut client, "deleted", 0, -1).offset;
         assert_eq!(offset, 0, "seed {seed}: the new topic has the old one's records");
     }
 }

@@ -9,8 +9,7 @@ use pillion_wire::messages::describe_configs::DescribeConfigsResource;
 use pillion_wire::messages::{DescribeClusterRequest, DescribeConfigsRequest};
 
 use crate::support::{
-    Client, TestBroker, batch, config, create_topic, delete_topic, idempotent, metadata, produce, producer_id,
-    read_all,
+    Client, TestBroker, batch, config, create_topic, delete_topic, idempotent, metadata, produce, producer_id, read_all,
 };
 
 /// A producer id that the broker does not give out in these tests.

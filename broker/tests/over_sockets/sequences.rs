@@ -2,7 +2,9 @@
 
 use pillion_wire::messages::ProduceRequest;
 
-use crate::support::{Client, TestBroker, create_topic, idempotent, list_offset, produce, produce_request, producer_id};
+use crate::support::{
+    Client, TestBroker, create_topic, idempotent, list_offset, produce, produce_request, producer_id,
+};
 
 fn topic() -> (TestBroker, Client) {
     let broker = TestBroker::fresh(&[]);

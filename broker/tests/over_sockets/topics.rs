@@ -94,10 +94,7 @@ fn settings_are_kept_told_and_checked() {
             name: "odd".to_owned(),
             num_partitions: 1,
             replication_factor: 1,
-            configs: vec![CreatableTopicConfig {
-                name: name.to_owned(),
-                value: Some(setting.to_owned()),
-            }],
+            configs: vec![CreatableTopicConfig { name: name.to_owned(), value: Some(setting.to_owned()) }],
             ..CreatableTopic::default()
         };
         let answer = client.call(&CreateTopicsRequest { topics: vec![topic], ..CreateTopicsRequest::default() }, 7);

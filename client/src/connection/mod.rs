@@ -26,7 +26,7 @@ use pillion_wire::{Request, frame};
 use tokio::sync::{Notify, Semaphore, oneshot};
 
 pub use error::ConnectionError;
-pub(crate) use pool::{Connector, Pool};
+pub(crate) use pool::{CloseOnDrop, Connector, Pool};
 pub(crate) use versions::ApiVersions;
 
 use outgoing::Outgoing;

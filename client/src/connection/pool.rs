@@ -35,7 +35,7 @@ impl Connector {
         let transport = Transport::connect(&address, timeout).await?;
         let connection = Arc::new(Connection::new(address, self.client_id.clone(), self.request_timeout, transport));
         self.tasks.spawn(task::run(connection.clone(), self.cancelled.clone()));
-        let close_unless_ready = CloseOnDrop(Some(connection.clone()));
+        let close_unless_ready = CloseOnDrop::new(connection.clone());
         let versions = handshake::negotiate(&connection).await?;
         // Nothing else sets it, so it is unset.
         let _ = connection.versions.set(versions);
@@ -44,10 +44,14 @@ impl Connector {
     }
 }
 
-/// Closes a connection whose handshake failed or was given up.
-struct CloseOnDrop(Option<Arc<Connection>>);
+/// Closes a connection that is not needed beyond a scope, also when the scope is left early.
+pub(crate) struct CloseOnDrop(Option<Arc<Connection>>);
 
 impl CloseOnDrop {
+    pub(crate) fn new(connection: Arc<Connection>) -> Self {
+        Self(Some(connection))
+    }
+
     fn keep(mut self) {
         self.0 = None;
     }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::{Cluster, Metadata};
 use crate::client::ClientConfig;
-use crate::connection::{Connection, ConnectionError, Connector, Pool};
+use crate::connection::{CloseOnDrop, Connection, ConnectionError, Connector, Pool};
 use crate::error::ClientError;
 
 /// REBOOTSTRAP_REQUIRED (KIP-1102): the broker wants its clients to start over.
@@ -120,17 +120,23 @@ impl Refresher {
 
     async fn ask_bootstrap_servers_for(&self, ticket: u64) -> Result<(), Option<ConnectionError>> {
         let mut last = None;
+        // A server that hangs must leave time for the others.
+        let share =
+            self.connector.request_timeout / u32::try_from(self.bootstrap_servers.len().max(1)).unwrap_or(u32::MAX);
         for server in &self.bootstrap_servers {
             let asked = async {
                 let connection = self.connector.connect(server.clone()).await?;
-                let answered = self.ask(&connection, ticket).await;
-                connection.close();
-                answered
+                let _closed = CloseOnDrop::new(connection.clone());
+                self.ask(&connection, ticket).await
             };
-            match asked.await {
-                Ok(true) => return Ok(()),
-                Ok(false) => {}
-                Err(error) => last = Some(error),
+            match tokio::time::timeout(share, asked).await {
+                Ok(Ok(true)) => return Ok(()),
+                Ok(Ok(false)) => {}
+                Ok(Err(error)) => last = Some(error),
+                Err(_) => {
+                    let address = server.to_string();
+                    last = Some(ConnectionError::TimedOut { address, what: "Metadata", waited: share });
+                }
             }
         }
         Err(last)

@@ -128,7 +128,8 @@ impl PartitionQueue {
     pub(super) fn sendable_from(&self, limit: usize, now: Instant) -> Option<Instant> {
         let head = self.head()?;
         let remembered = self.acknowledged.is_some_and(|at| now.saturating_duration_since(at) < REMEMBERED);
-        let limit = if remembered { limit } else { 1 };
+        // After a failure one batch finds out whether the partition takes any.
+        let limit = if remembered && self.failures == 0 { limit } else { 1 };
         if (self.recovering && !self.in_flight.is_empty()) || self.in_flight.len() >= limit {
             return None;
         }

@@ -131,4 +131,9 @@ impl Parked for ParkedFetch {
     fn expire(&self) {
         self.0.try_answer(true);
     }
+
+    /// Partitions drop it only with their next watcher; the socket, which a responder holds open, goes now.
+    fn abandon(&self) {
+        drop(self.0.responder.lock().take());
+    }
 }

@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use pillion_broker::{Broker, BrokerConfig, Disk, RealDisk, RunningBroker, StartError, StopError};
+use pillion_broker::{Broker, BrokerConfig, DataDirectoryError, Disk, RealDisk, RunningBroker, StartError, StopError};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use super::Client;
+use super::{Client, eventually};
 
 /// A running broker; dropped, it is cut off without a clean stop.
 pub(crate) struct TestBroker {
@@ -39,7 +39,17 @@ impl TestBroker {
 
     /// A broker in a directory of the caller's.
     pub(crate) fn start(directory: &Path, settings: &[(&str, &str)]) -> Self {
-        Self::try_start(Arc::new(RealDisk), config(directory, settings)).expect("the broker starts")
+        let mut started = None;
+        eventually("starting", || match Self::try_start(Arc::new(RealDisk), config(directory, settings)) {
+            Ok(broker) => {
+                started = Some(broker);
+                true
+            }
+            // Another test's child process, between fork and exec, has the lock that a broker here just gave back.
+            Err(StartError::DataDirectory(DataDirectoryError::InUse(_))) => false,
+            Err(error) => panic!("the broker does not start: {error:?}"),
+        });
+        started.expect("it has started")
     }
 
     pub(crate) fn try_start(disk: Arc<dyn Disk>, config: BrokerConfig) -> Result<Self, StartError> {

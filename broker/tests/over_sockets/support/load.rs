@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use bytes::Bytes;
 use pillion_wire::messages::{FetchRequest, ProduceRequest};
 
-use super::{Client, Fetched, History, eventually, fetch_request, idempotent, produce_request, producer_id, records_of};
+use super::{
+    Client, Fetched, History, eventually, fetch_request, idempotent, produce_request, producer_id, records_of,
+};
 
 /// Batches a producer has unanswered at most: as many as a broker tells retries of.
 const IN_FLIGHT_MAX: usize = 5;

@@ -42,6 +42,11 @@ impl ServedProcess {
         kilobytes * 1024
     }
 
+    /// Files and sockets it has open.
+    pub(crate) fn open_files(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("it runs").count()
+    }
+
     fn end(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -8,8 +8,8 @@ use pillion_wire::messages::list_offsets::{ListOffsetsPartition, ListOffsetsPart
 use pillion_wire::messages::metadata::MetadataRequestTopic;
 use pillion_wire::messages::produce::{PartitionProduceData, PartitionProduceResponse, TopicProduceData};
 use pillion_wire::messages::{
-    CreateTopicsRequest, DeleteTopicsRequest, FetchRequest, InitProducerIdRequest, ListOffsetsRequest, MetadataRequest, MetadataResponse,
-    ProduceRequest,
+    CreateTopicsRequest, DeleteTopicsRequest, FetchRequest, InitProducerIdRequest, ListOffsetsRequest, MetadataRequest,
+    MetadataResponse, ProduceRequest,
 };
 use pillion_wire::records::Record;
 use uuid::Uuid;

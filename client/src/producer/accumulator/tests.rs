@@ -211,7 +211,7 @@ fn unreadable_answer_fails_the_batch_without_another_attempt() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever is refused or lost on the way, every record ends up in the log once and in order.
     #[test]

@@ -217,7 +217,7 @@ impl Model {
     pub(super) fn settle_everything(&mut self) {
         for _ in 0..1_000 {
             self.dispatch();
-            if self.requests.is_empty() && self.fates.iter_mut().all(|fate| is_settled(fate)) {
+            if self.requests.is_empty() && self.fates.iter_mut().all(is_settled) {
                 return;
             }
             self.answer(Fault::None);
@@ -256,7 +256,8 @@ impl Model {
         let failed: HashSet<(i32, u64)> =
             self.fates.iter().filter(|fate| fate.3.is_some()).map(|fate| (fate.0, fate.1)).collect();
         for (partition, sent) in (0..).zip(&self.sent) {
-            let expected: Vec<u64> = sent.iter().copied().filter(|value| !failed.contains(&(partition, *value))).collect();
+            let expected: Vec<u64> =
+                sent.iter().copied().filter(|value| !failed.contains(&(partition, *value))).collect();
             assert_eq!(self.partitions[partition as usize].log, expected, "partition {partition}");
         }
     }

@@ -1,0 +1,7 @@
+//! The client against a scripted broker: what it does when things go wrong on the way.
+
+#![allow(clippy::unwrap_used, reason = "a failed expectation of a test is its failure")]
+
+mod consuming;
+mod fake_broker;
+mod producing;
