@@ -1,8 +1,8 @@
 //! FindCoordinator (10), versions 0 to 6: which node coordinates a group.
 //!
 //! It is this one. The first question about a group makes `__consumer_offsets`, compacted, with
-//! `offsets.topic.num.partitions` partitions. Left out: transactions and share groups, which have no coordinator here
-//! yet and are answered with INVALID_REQUEST.
+//! `offsets.topic.num.partitions` partitions. Left out: transactions, which are refused so that clients give up at once,
+//! and share groups, which are answered with INVALID_REQUEST.
 
 use pillion_wire::ErrorCode;
 use pillion_wire::messages::find_coordinator::Coordinator;
@@ -16,6 +16,7 @@ use crate::network::listener::Listener;
 use crate::topic_config::TopicConfig;
 
 const KEY_TYPE_GROUP: i8 = 0;
+const KEY_TYPE_TRANSACTION: i8 = 1;
 /// Kafka's segment size for this topic: small ones, so that compaction can begin early.
 const OFFSETS_SEGMENT_BYTES: &str = "104857600";
 
@@ -66,7 +67,11 @@ fn offsets_topic(broker: &BrokerState) -> Result<TopicSpec, ErrorCode> {
 fn respond(call: &Call, request: &FindCoordinatorRequest, led: Result<(), ErrorCode>) -> FindCoordinatorResponse {
     let outcome = match request.key_type {
         KEY_TYPE_GROUP => led.map_err(|error| (error, "the offsets topic cannot be made; see the broker's log")),
-        _ => Err((ErrorCode::InvalidRequest, "this broker coordinates consumer groups only, no transactions yet")),
+        // The one code that clients give up on at once; at others they ask again until their own timeout.
+        KEY_TYPE_TRANSACTION => {
+            Err((ErrorCode::TransactionalIdAuthorizationFailed, "this broker has no transactions yet"))
+        }
+        _ => Err((ErrorCode::InvalidRequest, "this broker coordinates consumer groups only")),
     };
     let coordinator = |key: &String| coordinator(key, outcome, call.broker.config.node_id, &call.session.listener);
     if call.version() >= 4 {

@@ -102,6 +102,6 @@ fn transactions_have_no_coordinator_and_the_client_is_told_so_at_once() {
         let request = asking_for(version, 1, &["mine"]);
         let found = client.call(&request, version);
         let error = found.coordinators.first().map_or(found.error_code, |found| found.error_code);
-        assert_eq!(error, ErrorCode::InvalidRequest.code(), "version {version}");
+        assert_eq!(error, ErrorCode::TransactionalIdAuthorizationFailed.code(), "version {version}");
     }
 }

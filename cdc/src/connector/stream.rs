@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
 use super::ConnectorError;
@@ -27,6 +27,9 @@ use crate::router::{OutboxEvent, RouteError, Router};
 const KNOWN_TOPICS_MAX: usize = 10_000;
 /// How often the status learns the server's position while nothing else happens.
 const STATUS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How long the broker may acknowledge nothing before the log says so.
+const SILENCE: Duration = Duration::from_secs(5);
 
 /// Why streaming ended.
 pub(super) enum Ended {
@@ -55,6 +58,8 @@ pub(super) struct Stream<'a, S, P: Publisher> {
     confirmed: Lsn,
     broker: &'a mut Waiting,
     has_delivered: bool,
+    /// Since when, as far as was noticed, records have been in flight without any being acknowledged.
+    waits_since: Option<Instant>,
 }
 
 struct Transaction {
@@ -84,6 +89,7 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
             in_flight: InFlight::new(config.bytes_in_flight_max),
             confirmed: start,
             has_delivered: false,
+            waits_since: None,
         }
     }
 
@@ -119,6 +125,7 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
                     Err(error) => Err(Ended::Session(error)),
                 },
                 _ = status.tick() => {
+                    self.notice_silence();
                     self.config.status.set_server_lsn(self.session.server_lsn());
                     Ok(())
                 }
@@ -141,6 +148,18 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
         Ok(())
     }
 
+    /// Says once that the broker acknowledges nothing; the producer goes on trying by itself.
+    fn notice_silence(&mut self) {
+        if self.in_flight.is_empty() {
+            self.waits_since = None;
+            return;
+        }
+        let since = *self.waits_since.get_or_insert_with(Instant::now);
+        if since.elapsed() >= SILENCE && !self.broker.has_said() {
+            self.broker.failed(format!("no record was acknowledged for {} s", SILENCE.as_secs()));
+        }
+    }
+
     fn settled(&mut self, settled: Settled) -> Result<(), Ended> {
         match settled {
             Settled::Boundary(lsn) => {
@@ -155,10 +174,9 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
             }
             Settled::Row { span, result: Ok(delivered), .. } => {
                 self.config.status.add_published();
-                if !self.has_delivered {
-                    self.has_delivered = true;
-                    self.broker.recovered();
-                }
+                self.has_delivered = true;
+                self.waits_since = None;
+                self.broker.recovered();
                 if let Some(span) = span {
                     span.delivered(&delivered);
                 }
