@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use thiserror::Error;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use crate::broker::{BrokerState, TopicChangeError};
@@ -72,13 +72,14 @@ pub enum StartError {
 /// A broker to be started.
 pub struct Broker;
 
-/// A broker that serves. Dropping it without [`RunningBroker::shutdown`] is an unclean stop.
+/// A broker that serves. Dropping it without [`RunningBroker::shutdown`] ends it too, as an unclean stop.
 pub struct RunningBroker {
     state: Arc<BrokerState>,
     directory: DataDirectory,
     addresses: Vec<(String, SocketAddr)>,
     connections: TaskTracker,
-    stop: CancellationToken,
+    /// Ends every task when dropped.
+    stop: DropGuard,
 }
 
 impl Broker {
@@ -117,7 +118,7 @@ impl Broker {
         for listener in bound {
             listener.serve(&state, &limits, &connections, &stop);
         }
-        Ok(RunningBroker { state, directory, addresses, connections, stop })
+        Ok(RunningBroker { state, directory, addresses, connections, stop: stop.drop_guard() })
     }
 }
 
@@ -139,12 +140,12 @@ impl RunningBroker {
     /// # Errors
     /// [`StopError`] when something could not be synced; the next start recovers then.
     pub async fn shutdown(self) -> Result<(), StopError> {
-        self.stop.cancel();
+        let Self { state, directory, connections, stop, .. } = self;
+        drop(stop);
         // Members that wait for others are told to come again, or the connections would wait with them.
-        self.state.groups.stop();
-        self.connections.close();
-        self.connections.wait().await;
-        let Self { state, directory, .. } = self;
+        state.groups.stop();
+        connections.close();
+        connections.wait().await;
         tokio::task::spawn_blocking(move || close(&state, directory)).await.map_err(|_| StopError::RuntimeEnded)?
     }
 }

@@ -38,7 +38,7 @@ pub(crate) fn handle(call: Call, request: ProduceRequest) -> Flow {
             produce(call, request);
         });
     }
-    if request.topic_data.iter().any(|data| has_slow_partition(broker, data)) {
+    if request.topic_data.iter().any(|data| may_take_long(broker, data)) {
         return super::blocking(move || produce(call, request));
     }
     produce(call, request);
@@ -53,9 +53,12 @@ fn find_topic(broker: &BrokerState, data: &TopicProduceData) -> Option<Arc<Topic
     }
 }
 
-fn has_slow_partition(broker: &BrokerState, data: &TopicProduceData) -> bool {
+/// Whether the disk is slow, or records must be decompressed to see their keys: a small batch may hold very much.
+fn may_take_long(broker: &BrokerState, data: &TopicProduceData) -> bool {
     let Some(topic) = find_topic(broker, data) else { return false };
-    data.partition_data.iter().any(|data| topic.partition(data.index).is_some_and(|partition| partition.is_slow()))
+    let is_slow =
+        |data: &PartitionProduceData| topic.partition(data.index).is_some_and(|partition| partition.is_slow());
+    topic.config.is_compacted() || data.partition_data.iter().any(is_slow)
 }
 
 /// What became of one partition's batch.

@@ -89,27 +89,24 @@ impl BoundListener {
 
 /// The host and port that clients are told: what the operator said, else what is bound, never a wildcard.
 fn advertised(config: &ListenerConfig, bound: SocketAddr) -> (String, u16) {
-    if let Some(advertised) = &config.advertised {
-        return match advertised.rsplit_once(':') {
-            Some((host, port)) if port.parse::<u16>().is_ok_and(|port| port != 0) => {
-                (unbracket(host), port.parse().unwrap_or(bound.port()))
-            }
-            Some((host, "0")) => (unbracket(host), bound.port()),
-            _ => (unbracket(advertised), bound.port()),
-        };
+    let told = config.advertised.as_deref().unwrap_or(&config.bind);
+    let (host, port) = match told.rsplit_once(':') {
+        Some((host, port)) if port.parse::<u16>().is_ok() => (host, port.parse().unwrap_or(0)),
+        _ => (told, 0),
+    };
+    let port = if config.advertised.is_some() && port != 0 { port } else { bound.port() };
+    let host = unbracket(host);
+    if !host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified()) {
+        return (host, port);
     }
-    let host = config.bind.rsplit_once(':').map_or(config.bind.as_str(), |(host, _)| host);
-    if bound.ip().is_unspecified() {
-        let host = hostname();
-        tracing::warn!(
-            listener = config.name,
-            advertised = host,
-            "bound to every address, so clients are told this machine's name; say NAME://{}=HOST to tell them another",
-            config.bind
-        );
-        return (host, bound.port());
-    }
-    (unbracket(host), bound.port())
+    let host = hostname();
+    tracing::warn!(
+        listener = config.name,
+        advertised = host,
+        "no client can connect to every address, so they are told this machine's name; say NAME://{}=HOST to tell them another",
+        config.bind
+    );
+    (host, port)
 }
 
 fn unbracket(host: &str) -> String {

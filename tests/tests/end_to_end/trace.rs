@@ -144,7 +144,7 @@ async fn one_trace_spans_request_outbox_relay_and_every_service() -> Result<()> 
     let relay = trace.parent(process).context("its parent")?;
     assert_eq!(process.span.kind, SpanKind::Consumer as i32);
     let links: Vec<_> = process.span.links.iter().map(|link| link.span_id.clone()).collect();
-    assert_eq!(links, [relay.span.span_id.clone()], "a consumer links to the record's span");
+    assert_eq!(links, std::slice::from_ref(&relay.span.span_id), "a consumer links to the record's span");
     assert_eq!(process.attribute("messaging.destination.name").as_deref(), Some("outbox.event.order"));
     assert_eq!(relay.span.kind, SpanKind::Producer as i32);
     assert_eq!(relay.attribute("messaging.destination.name").as_deref(), Some("outbox.event.order"));

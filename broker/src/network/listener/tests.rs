@@ -27,8 +27,14 @@ fn clients_are_told_what_the_operator_said_else_what_is_bound() {
 
 #[test]
 fn a_wildcard_is_never_advertised() {
-    for (bind, bound) in [("0.0.0.0:0", "0.0.0.0:4000"), ("[::]:0", "[::]:4000")] {
-        let (host, port) = told(bind, None, bound);
+    let cases = [
+        ("0.0.0.0:0", None, "0.0.0.0:4000"),
+        ("[::]:0", None, "[::]:4000"),
+        ("127.0.0.1:0", Some("0.0.0.0:4000"), "127.0.0.1:9"),
+        ("127.0.0.1:0", Some("[::]"), "127.0.0.1:4000"),
+    ];
+    for (bind, advertised, bound) in cases {
+        let (host, port) = told(bind, advertised, bound);
         assert!(!["0.0.0.0", "::", ""].contains(&host.as_str()), "{bind} is advertised as {host}");
         assert_eq!(port, 4000);
     }
