@@ -19,14 +19,15 @@ struct Use {
 }
 
 impl Interest {
-    /// Notes a use.
-    pub(super) fn note(&mut self, topic: &str, create: bool, now: Instant) {
+    /// Notes a use; whether it is the first.
+    pub(super) fn note(&mut self, topic: &str, create: bool, now: Instant) -> bool {
         match self.topics.get_mut(topic) {
             Some(known) => {
                 known.last = now;
                 known.create |= create;
+                false
             }
-            None => drop(self.topics.insert(topic.to_owned(), Use { last: now, create })),
+            None => self.topics.insert(topic.to_owned(), Use { last: now, create }).is_none(),
         }
     }
 

@@ -38,6 +38,8 @@ pub(crate) struct Metadata {
     interest: Mutex<Interest>,
     tickets: AtomicU64,
     wake: Notify,
+    /// A topic came into use that no refresh has asked for: it need not wait for the backoff behind the last one.
+    new_topic: Notify,
 }
 
 impl Metadata {
@@ -47,6 +49,7 @@ impl Metadata {
             interest: Mutex::new(Interest::default()),
             tickets: AtomicU64::new(0),
             wake: Notify::new(),
+            new_topic: Notify::new(),
         }
     }
 
@@ -57,7 +60,9 @@ impl Metadata {
 
     /// Notes that a topic is in use, so that refreshes ask for it; `create` lets the broker create it if it does so.
     pub(crate) fn track(&self, topic: &str, create: bool) {
-        self.interest().note(topic, create, Instant::now());
+        if self.interest().note(topic, create, Instant::now()) {
+            self.new_topic.notify_one();
+        }
     }
 
     /// Asks for a refresh; the ticket is served by an attempt that begins after this call.

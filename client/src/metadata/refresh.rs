@@ -85,7 +85,11 @@ impl Refresher {
                 tracing::debug!(error = &failure as &dyn std::error::Error, failures, "metadata refresh failed");
                 self.publish(None, ticket, Some(failure));
             }
-            tokio::time::sleep(self.connector.backoff.jittered(failures.max(1))).await;
+            let pause = tokio::time::sleep(self.connector.backoff.jittered(failures.max(1)));
+            tokio::select! {
+                () = pause => {}
+                () = self.metadata.new_topic.notified(), if failures == 0 => {}
+            }
         }
     }
 

@@ -210,3 +210,23 @@ async fn shutdown_fails_what_is_not_delivered() {
     assert!(matches!(delivery.await, Err(ProduceError::Closed)));
     assert!(matches!(producer.send(record(0, "late")).await, Err(ProduceError::Closed)));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_topic_used_for_the_first_time_does_not_wait_for_the_backoff_of_another() {
+    let broker = FakeBroker::start(2).await;
+    let hour = Duration::from_secs(3600);
+    let config = ClientConfig {
+        bootstrap_servers: vec![broker.address()],
+        retry_backoff: hour,
+        retry_backoff_max: hour,
+        ..ClientConfig::default()
+    };
+    let client = Client::connect(config).await.unwrap();
+    let producer = client.producer(ProducerConfig::default());
+    for topic in ["events", "others", "more"] {
+        let record = ProducerRecord { topic: topic.to_owned(), ..record(0, topic) };
+        let delivery = producer.send(record).await.unwrap();
+        let delivered = tokio::time::timeout(Duration::from_secs(30), delivery).await;
+        assert_eq!(delivered.expect("no backoff of an hour").unwrap().topic, topic);
+    }
+}

@@ -62,8 +62,13 @@ impl Programs {
     /// # Errors
     /// When one is missing, with how to build it.
     pub(super) fn find(directory: Option<&Path>) -> Result<Self> {
-        let own = std::env::current_exe().context("cannot tell where this program is")?;
-        let directory = directory.or(own.parent()).context("this program is in no directory")?;
+        let directory = match directory {
+            Some(directory) => directory.to_owned(),
+            None => {
+                let own = std::env::current_exe().context("cannot tell where this program is; say --services-dir")?;
+                own.parent().context("this program is in no directory")?.to_owned()
+            }
+        };
         for name in NAMES {
             if !directory.join(name).is_file() {
                 bail!(
@@ -73,7 +78,7 @@ impl Programs {
                 );
             }
         }
-        Ok(Self { directory: directory.to_owned() })
+        Ok(Self { directory })
     }
 
     /// Lets each service make its tables and end: the publication must name them before they are written to.

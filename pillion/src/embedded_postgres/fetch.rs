@@ -50,7 +50,8 @@ pub(super) async fn fetch(account: Option<&Account>) -> Result<Binaries> {
         bail!("the download of PostgreSQL took longer than {} minutes", DOWNLOAD_TIMEOUT.as_secs() / 60);
     };
     let (version, archive) = downloaded.context(
-        "cannot fetch PostgreSQL from Maven Central (is the network there? behind a proxy, set HTTPS_PROXY); \
+        "cannot fetch PostgreSQL from Maven Central (is the network there? are certificate authorities \
+         installed, Debian's ca-certificates? behind a proxy, set HTTPS_PROXY); \
          installing PostgreSQL 14 or newer by your system's packages works too",
     )?;
 
