@@ -22,11 +22,13 @@ pub(super) enum Kind {
 /// Sets up telemetry and an event loop, and runs `work` to its end.
 pub(super) fn run(kind: Kind, work: impl Future<Output = Result<()>>) -> Result<()> {
     let mut settings = TelemetrySettings::from_environment("pillion", env!("CARGO_PKG_VERSION"))?;
+    let is_level_given = |name: &str| std::env::var(name).is_ok_and(|value| !value.is_empty());
+    if !is_level_given("PILLION_LOG") && !is_level_given("RUST_LOG") {
+        let level = if kind == Kind::Service { "info" } else { "warn" };
+        // The replication library logs each lost connection as an error; the connector says it, once.
+        settings.log_filter = format!("{level},pgwire_replication=off");
+    }
     if kind != Kind::Service {
-        let is_level_given = |name: &str| std::env::var(name).is_ok_and(|value| !value.is_empty());
-        if !is_level_given("PILLION_LOG") && !is_level_given("RUST_LOG") {
-            settings.log_filter = "warn".to_owned();
-        }
         settings.log_format = settings.log_format.or(Some(LogFormat::Human));
     }
     if kind == Kind::Tool {
