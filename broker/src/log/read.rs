@@ -56,7 +56,10 @@ impl Log {
         Ok(None)
     }
 
-    /// Bytes of batches from `offset` to `end`, as near as positions tell without reading; for `fetch.min.bytes`.
+    /// Whether a reader may stand at `offset`: from the log's start to its end, both included.
+    ///
+    /// # Errors
+    /// [`LogError::OffsetOutOfRange`].
     pub(crate) fn check_range(&self, offset: i64) -> Result<(), LogError> {
         if (self.log_start_offset..=self.next_offset).contains(&offset) {
             return Ok(());
