@@ -3,41 +3,46 @@
 //! The log is synchronous and knows neither tasks nor requests; its files are reached through [`crate::disk::Disk`].
 //! It has one writer, who holds it exclusively. Invariants: offsets in a log only grow; every byte below a segment's
 //! `size` belongs to a whole batch with a right checksum; the log's end never comes from a file's length, for files
-//! are grown ahead and end in zeroes.
+//! are grown ahead and end in zeroes; everything below the recovery point is on disk, with what is needed to read it.
 
 mod append;
+mod checkpoint;
+mod config;
+mod dirty;
 mod epochs;
 mod error;
-mod index;
+mod files;
+pub(crate) mod format;
+mod index_file;
 mod producers;
 mod read;
 mod recovery;
+mod removal;
+mod retention;
+mod scan;
 mod segment;
 #[cfg(test)]
 mod tests;
 mod timestamps;
+mod transactions;
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) use append::Appended;
+pub(crate) use config::LogConfig;
+pub(crate) use dirty::{Dirty, DirtyFile};
 pub use error::LogError;
+pub(crate) use format::transaction_index::AbortedTransaction;
 pub(crate) use producers::{ProducerStates, SequenceError, Verdict};
-pub(crate) use read::{LogSlice, ReadFrom};
+pub(crate) use read::{LogSlice, LogView, ReadFrom};
+pub(crate) use recovery::Opening;
 pub(crate) use timestamps::TimestampedOffset;
 
-use crate::disk::Disk;
 use epochs::LeaderEpochs;
+use files::LogFiles;
+use removal::RenamedFile;
 use segment::Segment;
-
-/// What a log's owner decides about it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct LogConfig {
-    /// Size at which a segment is closed and the next begun, in bytes (`segment.bytes`).
-    pub(crate) segment_bytes: u64,
-    /// How far a segment file is grown ahead of its end, in bytes; 0 grows it by each append.
-    pub(crate) grow_ahead_bytes: u64,
-}
 
 /// A place in the log: an offset, and where its batch begins or will begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,29 +57,44 @@ pub(crate) struct LogPosition {
 
 /// A partition's log.
 pub(crate) struct Log {
-    disk: Arc<dyn Disk>,
-    directory: PathBuf,
-    config: LogConfig,
+    files: LogFiles,
+    config: Arc<LogConfig>,
     /// In order of their base offsets; the last one is written to. Empty until the first append.
     segments: Vec<Segment>,
     log_start_offset: i64,
     next_offset: i64,
+    /// Everything below it is on disk with its indexes, and a start need not look at it.
+    recovery_point: i64,
+    /// A recovery point that holds once what is dirty now is synced.
+    recovery_point_pending: Option<i64>,
+    /// Bytes appended since the recovery point was last moved, or is about to be.
+    bytes_unchecked: u64,
     epochs: LeaderEpochs,
     producers: ProducerStates,
+    /// Offset of the newest snapshot of `producers`; −1 without.
+    snapshot_offset: i64,
     /// Files with bytes that no sync has covered, oldest first.
     dirty: Vec<DirtyFile>,
-}
-
-/// A file to sync, and whether its name must be made durable too.
-#[derive(Clone)]
-pub(crate) struct DirtyFile {
-    pub(crate) file: Arc<dyn crate::disk::DiskFile>,
-    pub(crate) directory: Option<PathBuf>,
-    /// Counts what was done to the file, to tell whether a sync has covered all of it.
-    pub(crate) changes: u64,
+    /// Deleted segments' files that are still there under another name.
+    renamed: Vec<RenamedFile>,
 }
 
 impl Log {
+    /// The partition's directory.
+    pub(crate) fn directory(&self) -> &Path {
+        self.files.directory()
+    }
+
+    /// The settings in force.
+    pub(crate) fn config(&self) -> &LogConfig {
+        &self.config
+    }
+
+    /// Sets other settings.
+    pub(crate) fn configure(&mut self, config: Arc<LogConfig>) {
+        self.config = config;
+    }
+
     /// The first offset there is.
     pub(crate) fn log_start_offset(&self) -> i64 {
         self.log_start_offset
@@ -85,17 +105,27 @@ impl Log {
         self.next_offset
     }
 
+    /// Everything below it is on disk with its indexes, and a start need not look at it.
+    pub(crate) fn recovery_point(&self) -> i64 {
+        self.recovery_point
+    }
+
     /// Where the log ends.
     pub(crate) fn end(&self) -> LogPosition {
         match self.segments.last() {
             Some(segment) => {
-                LogPosition { offset: self.next_offset, segment: segment.base_offset(), position: segment.size() }
+                LogPosition { offset: self.next_offset, segment: segment.base_offset, position: segment.size }
             }
             None => LogPosition { offset: self.next_offset, segment: self.next_offset, position: 0 },
         }
     }
 
-    /// What is known of idempotent producers.
+    /// Bytes of all segments.
+    pub(crate) fn size(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.size).sum()
+    }
+
+    /// What is known of idempotent and transactional producers.
     pub(crate) fn producers(&self) -> &ProducerStates {
         &self.producers
     }
@@ -115,58 +145,7 @@ impl Log {
         self.epochs.at(offset)
     }
 
-    /// Files that a sync must cover before what was appended so far is durable. A caller syncs them without holding
-    /// the log, then calls [`Log::synced`].
-    pub(crate) fn dirty_files(&self) -> Vec<DirtyFile> {
-        self.dirty.clone()
-    }
-
-    /// Drops from the dirty files those that have not changed since [`Log::dirty_files`] gave them out.
-    pub(crate) fn synced(&mut self, covered: &[DirtyFile]) {
-        let version = |dirty: &DirtyFile| {
-            covered.iter().find(|file| Arc::ptr_eq(&file.file, &dirty.file)).map(|file| file.changes)
-        };
-        self.dirty.retain_mut(|dirty| {
-            let covered = version(dirty);
-            if covered.is_some() {
-                dirty.directory = None;
-            }
-            covered != Some(dirty.changes)
-        });
-    }
-
-    /// Syncs everything; for logs whose owner may block.
-    pub(crate) fn sync(&mut self) -> Result<(), LogError> {
-        let files = self.dirty_files();
-        files.iter().try_for_each(DirtyFile::sync).map_err(|source| self.error(source))?;
-        files.iter().try_for_each(|file| file.sync_name(&*self.disk)).map_err(|source| self.error(source))?;
-        self.synced(&files);
-        Ok(())
-    }
-
-    /// Cuts what the active file was grown ahead and syncs: after it a start finds nothing to recover.
-    pub(crate) fn close(&mut self) -> Result<(), LogError> {
-        if let Some(segment) = self.segments.last_mut() {
-            segment.trim().map_err(|source| LogError::Io { path: self.directory.clone(), source })?;
-        }
-        self.sync()
-    }
-
-    fn error(&self, source: std::io::Error) -> LogError {
-        LogError::Io { path: self.directory.clone(), source }
-    }
-}
-
-impl DirtyFile {
-    /// Makes the file's bytes durable.
-    pub(crate) fn sync(&self) -> std::io::Result<()> {
-        self.file.sync()
-    }
-
-    /// Makes the file's name durable, where it is new: its directory, and that one's own name.
-    pub(crate) fn sync_name(&self, disk: &dyn Disk) -> std::io::Result<()> {
-        let Some(directory) = &self.directory else { return Ok(()) };
-        disk.sync_directory(directory)?;
-        directory.parent().map_or(Ok(()), |parent| disk.sync_directory(parent))
+    fn failed(&self, source: std::io::Error) -> LogError {
+        LogError::Io { path: self.files.directory().to_owned(), source }
     }
 }

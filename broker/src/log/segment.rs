@@ -1,123 +1,223 @@
-//! One segment file, `<base offset, 20 digits>.log`: batches one behind the other.
+//! One segment: `<base offset, 20 digits>.log`, batches one behind the other, and its two sparse indexes.
+//!
+//! Its file is opened when it is needed. Clones are cheap views of what the segment held when they were made: a
+//! reader takes one out of the partition's lock and waits for the disk without it.
 
 use std::io::{self, IoSlice};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pillion_wire::records::{BatchHeader, HEADER_BYTES};
 
-use super::LogError;
-use super::index::SparseIndex;
+use super::files::LogFiles;
+use super::format::offset_index::OffsetIndexEntry;
+use super::format::time_index::TimeIndexEntry;
+use super::index_file::IndexFile;
 use super::read::ReadFrom;
-use crate::disk::{Disk, DiskFile};
+use super::{LogConfig, LogError};
+use crate::disk::{DiskFile, FileKind};
+
+/// The least a file is grown ahead; it doubles with the segment up to [`LogConfig::grow_ahead_bytes`], so that ten
+/// thousand partitions with a record each do not take ten gigabytes.
+const GROW_AHEAD_BYTES_MIN: u64 = 16 * 1024;
 
 /// A segment of a log.
+#[derive(Clone)]
 pub(super) struct Segment {
-    base_offset: i64,
-    path: PathBuf,
-    file: Arc<dyn DiskFile>,
+    pub(super) base_offset: i64,
     /// Bytes of whole batches; the file may be longer, with zeroes behind them.
-    size: u64,
+    pub(super) size: u64,
     /// The file's length.
-    grown: u64,
-    index: SparseIndex,
-    max_timestamp: i64,
+    pub(super) grown: u64,
+    pub(super) offsets: IndexFile<OffsetIndexEntry>,
+    pub(super) times: IndexFile<TimeIndexEntry>,
+    /// Bytes of batches since the last index entry.
+    bytes_since_entry: u32,
+    /// The largest timestamp of its batches; −1 when there is none.
+    pub(super) max_timestamp: i64,
+    /// Last offset of the first batch with that timestamp.
+    pub(super) max_timestamp_offset: i64,
+    /// Timestamp of the first batch; −1 when it has none.
+    first_timestamp: i64,
+    /// When it was made or opened, milliseconds since 1970.
+    created_ms: i64,
     /// Offset and position of the last batch, which is what a waiting consumer asks for next.
     last_batch: Option<(i64, u64)>,
+    /// Entries in its transaction index.
+    pub(super) aborted: u32,
 }
 
 impl Segment {
-    /// Opens the segment's file, making it when missing; what it holds must still be scanned.
-    pub(super) fn open(disk: &dyn Disk, directory: &Path, base_offset: i64) -> io::Result<Self> {
-        let path = directory.join(format!("{base_offset:020}.log"));
-        let file = disk.open(&path)?;
-        let grown = file.length()?;
-        let index = SparseIndex::default();
-        Ok(Self { base_offset, path, file, size: 0, grown, index, max_timestamp: -1, last_batch: None })
+    /// A segment with nothing in it yet.
+    pub(super) fn empty(base_offset: i64, now_ms: i64) -> Self {
+        Self {
+            base_offset,
+            size: 0,
+            grown: 0,
+            offsets: IndexFile::empty(),
+            times: IndexFile::empty(),
+            bytes_since_entry: 0,
+            max_timestamp: -1,
+            max_timestamp_offset: base_offset,
+            first_timestamp: -1,
+            created_ms: now_ms,
+            last_batch: None,
+            aborted: 0,
+        }
     }
 
-    /// Offset of the first record it may hold.
-    pub(super) fn base_offset(&self) -> i64 {
-        self.base_offset
+    /// The segment's file. Never made here: the segment may just have been deleted.
+    pub(super) fn file(&self, files: &LogFiles) -> io::Result<Arc<dyn DiskFile>> {
+        files.open_existing(self.base_offset, FileKind::Log)
     }
 
-    /// Bytes of whole batches.
-    pub(super) fn size(&self) -> u64 {
-        self.size
+    /// Whether a batch must go to another segment.
+    pub(super) fn must_roll(&self, header: &BatchHeader, last_offset: i64, config: &LogConfig, now_ms: i64) -> bool {
+        let index_is_full = |entries: u32, entry_bytes: u32| entries >= (config.segment_index_bytes / entry_bytes).max(1);
+        if self.size == 0 {
+            return last_offset - self.base_offset > i64::from(i32::MAX);
+        }
+        self.size + header.size() as u64 > config.segment_bytes
+            || self.age(header.max_timestamp, now_ms) > config.segment_ms.saturating_sub(config.segment_jitter_ms)
+            || index_is_full(self.offsets.len(), 8)
+            || index_is_full(self.times.len() + 1, 12)
+            || last_offset - self.base_offset > i64::from(i32::MAX)
     }
 
-    /// The file's length when it was opened, or as it was grown.
-    pub(super) fn grown(&self) -> u64 {
-        self.grown
-    }
-
-    /// The file.
-    pub(super) fn file(&self) -> &Arc<dyn DiskFile> {
-        &self.file
-    }
-
-    /// The largest timestamp of its batches; −1 when there is none.
-    pub(super) fn max_timestamp(&self) -> i64 {
-        self.max_timestamp
+    /// How old the segment is for a batch of this timestamp: by the records' time where they have one.
+    fn age(&self, timestamp: i64, now_ms: i64) -> i64 {
+        if self.first_timestamp >= 0 { timestamp - self.first_timestamp } else { now_ms - self.created_ms }
     }
 
     /// Writes a batch, given as its stamped front and the rest, behind the others. On an error nothing was added.
-    pub(super) fn append(&mut self, header: &BatchHeader, front: &[u8], rest: &[u8], ahead: u64) -> io::Result<()> {
-        let size = (front.len() + rest.len()) as u64;
-        if ahead > 0 && self.size + size > self.grown {
-            let target = (self.size + size).next_multiple_of(ahead);
+    /// True when an index should be written.
+    pub(super) fn append(
+        &mut self,
+        file: &dyn DiskFile,
+        header: &BatchHeader,
+        front: &[u8],
+        rest: &[u8],
+        config: &LogConfig,
+    ) -> io::Result<bool> {
+        let end = self.size + (front.len() + rest.len()) as u64;
+        if config.grow_ahead_bytes > 0 && end > self.grown {
+            let step = end.next_power_of_two().clamp(GROW_AHEAD_BYTES_MIN, config.grow_ahead_bytes);
+            let target = end.next_multiple_of(step);
             // Growing ahead only makes syncs cheaper: where it is refused, the write says what is wrong.
-            if self.file.grow(target).is_ok() {
+            if file.grow(target).is_ok() {
                 self.grown = target;
             }
         }
-        self.file.write_at(self.size, &mut [IoSlice::new(front), IoSlice::new(rest)])?;
-        self.note(header);
+        if let Err(error) = file.write_at(self.size, &mut [IoSlice::new(front), IoSlice::new(rest)]) {
+            // Half a batch must not stay where the next one ends.
+            if file.truncate(self.size).is_ok() {
+                self.grown = self.size;
+            }
+            return Err(error);
+        }
+        Ok(self.note(header, config.index_interval_bytes))
+    }
+
+    /// Takes a batch that stands at the segment's end into account; true when an index should be written.
+    pub(super) fn note(&mut self, header: &BatchHeader, index_interval_bytes: u32) -> bool {
+        let (size, last_offset) = (header.size() as u64, header.last_offset());
+        if self.size == 0 {
+            self.first_timestamp = header.max_timestamp;
+        }
+        if header.max_timestamp > self.max_timestamp {
+            (self.max_timestamp, self.max_timestamp_offset) = (header.max_timestamp, last_offset);
+        }
+        let mut should_flush = false;
+        if self.bytes_since_entry > index_interval_bytes
+            && let (Ok(relative_offset), Ok(position)) =
+                (u32::try_from(last_offset - self.base_offset), u32::try_from(self.size))
+        {
+            should_flush = self.offsets.push(OffsetIndexEntry { relative_offset, position });
+            should_flush |= self.note_timestamp();
+            self.bytes_since_entry = 0;
+        }
+        self.bytes_since_entry = self.bytes_since_entry.saturating_add(size as u32);
+        self.last_batch = Some((header.base_offset, self.size));
+        self.size += size;
+        self.grown = self.grown.max(self.size);
+        should_flush
+    }
+
+    /// Adds the largest timestamp to the time index, unless it is there.
+    fn note_timestamp(&mut self) -> bool {
+        let grows = self.times.last().is_none_or(|last| last.timestamp < self.max_timestamp);
+        let relative_offset = u32::try_from(self.max_timestamp_offset - self.base_offset);
+        match relative_offset {
+            Ok(relative_offset) if grows && self.max_timestamp >= 0 => {
+                self.times.push(TimeIndexEntry { timestamp: self.max_timestamp, relative_offset })
+            }
+            _ => false,
+        }
+    }
+
+    /// Cuts the file to its batches and completes the indexes' files: nothing is added any more.
+    pub(super) fn seal(&mut self, files: &LogFiles) -> io::Result<()> {
+        self.complete(files)?;
+        self.offsets.mark_sealed();
+        self.times.mark_sealed();
+        self.last_batch = None;
         Ok(())
     }
 
-    /// Takes a batch that stands at the segment's end into account.
-    pub(super) fn note(&mut self, header: &BatchHeader) {
-        let size = header.size() as u64;
-        self.index.note(header.base_offset - self.base_offset, self.size, size, self.max_timestamp);
-        self.last_batch = Some((header.base_offset, self.size));
-        self.max_timestamp = self.max_timestamp.max(header.max_timestamp);
-        self.size += size;
-        self.grown = self.grown.max(self.size);
+    /// Cuts the file to its batches and completes the indexes' files, as a clean stop leaves them.
+    pub(super) fn complete(&mut self, files: &LogFiles) -> io::Result<()> {
+        self.note_timestamp();
+        self.trim(files)?;
+        self.offsets.seal(files, self.base_offset)?;
+        self.times.seal(files, self.base_offset)
     }
 
     /// Cuts the file to its batches.
-    pub(super) fn trim(&mut self) -> io::Result<()> {
+    pub(super) fn trim(&mut self, files: &LogFiles) -> io::Result<()> {
         if self.grown > self.size {
-            self.file.truncate(self.size)?;
+            self.file(files)?.truncate(self.size)?;
             self.grown = self.size;
         }
         Ok(())
     }
 
     /// Position and header of the batch that holds `offset`, or of the first one behind it.
-    pub(super) fn find(&self, offset: i64, from: ReadFrom) -> Result<Option<(u64, BatchHeader)>, LogError> {
+    pub(super) fn find(&self, files: &LogFiles, offset: i64, from: ReadFrom) -> Result<Option<(u64, BatchHeader)>, LogError> {
         let start = match self.last_batch {
             Some((base, position)) if base <= offset => position,
-            _ => self.index.position_before(offset - self.base_offset),
+            _ => self.position_before(files, offset, from)?,
         };
-        self.scan(start, from, |header| header.last_offset() >= offset)
+        self.scan(files, start, from, |header| header.last_offset() >= offset)
     }
 
-    /// Position and header of the first batch with a timestamp of at least `timestamp`.
-    pub(super) fn find_timestamp(&self, timestamp: i64) -> Result<Option<(u64, BatchHeader)>, LogError> {
-        let start = self.index.position_before_timestamp(timestamp);
-        self.scan(start, ReadFrom::Disk, |header| header.max_timestamp >= timestamp)
+    /// Position of a batch at or before the one that holds `offset`.
+    pub(super) fn position_before(&self, files: &LogFiles, offset: i64, from: ReadFrom) -> Result<u64, LogError> {
+        let relative = offset - self.base_offset;
+        let entry = self.offsets.last_where(files, self.base_offset, from, |entry| i64::from(entry.relative_offset) <= relative);
+        let entry = entry.map_err(|source| self.failed(files, FileKind::OffsetIndex, source))?;
+        Ok(entry.map_or(0, |entry| u64::from(entry.position)))
+    }
+
+    /// Position and header of the first batch with a timestamp of at least `timestamp`. May wait for the disk.
+    pub(super) fn find_timestamp(&self, files: &LogFiles, timestamp: i64) -> Result<Option<(u64, BatchHeader)>, LogError> {
+        let entry = self.times.last_where(files, self.base_offset, ReadFrom::Disk, |entry| entry.timestamp < timestamp);
+        let entry = entry.map_err(|source| self.failed(files, FileKind::TimeIndex, source))?;
+        let start = match entry {
+            Some(entry) => self.position_before(files, self.base_offset + i64::from(entry.relative_offset), ReadFrom::Disk)?,
+            None => 0,
+        };
+        self.scan(files, start, ReadFrom::Disk, |header| header.max_timestamp >= timestamp)
     }
 
     fn scan(
         &self,
+        files: &LogFiles,
         mut position: u64,
         from: ReadFrom,
         wanted: impl Fn(&BatchHeader) -> bool,
     ) -> Result<Option<(u64, BatchHeader)>, LogError> {
+        let file = self.file(files).map_err(|source| self.failed(files, FileKind::Log, source))?;
         while position < self.size {
-            let header = self.header_at(position, from)?;
+            let header = self.header_at(files, &*file, position, from)?;
             if wanted(&header) {
                 return Ok(Some((position, header)));
             }
@@ -126,20 +226,25 @@ impl Segment {
         Ok(None)
     }
 
-    fn header_at(&self, position: u64, from: ReadFrom) -> Result<BatchHeader, LogError> {
+    fn header_at(&self, files: &LogFiles, file: &dyn DiskFile, position: u64, from: ReadFrom) -> Result<BatchHeader, LogError> {
         let mut bytes = [0; HEADER_BYTES];
         let read = match from {
-            ReadFrom::Memory => self.file.read_cached_at(position, &mut bytes),
-            ReadFrom::Disk => self.file.read_at(position, &mut bytes),
+            ReadFrom::Memory => file.read_cached_at(position, &mut bytes),
+            ReadFrom::Disk => file.read_at(position, &mut bytes),
         };
+        let damaged = || LogError::Damaged { path: files.path(self.base_offset, FileKind::Log), position };
         match read {
-            Ok(HEADER_BYTES) => {
-                BatchHeader::parse(&bytes).map_err(|_| LogError::Damaged { path: self.path.clone(), position })
-            }
+            Ok(HEADER_BYTES) => BatchHeader::parse(&bytes).map_err(|_| damaged()),
             Ok(_) if from == ReadFrom::Memory => Err(LogError::NotCached),
-            Ok(_) => Err(LogError::Damaged { path: self.path.clone(), position }),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(LogError::NotCached),
-            Err(source) => Err(LogError::Io { path: self.path.clone(), source }),
+            Ok(_) => Err(damaged()),
+            Err(source) => Err(self.failed(files, FileKind::Log, source)),
+        }
+    }
+
+    fn failed(&self, files: &LogFiles, kind: FileKind, source: io::Error) -> LogError {
+        match source.kind() {
+            io::ErrorKind::WouldBlock => LogError::NotCached,
+            _ => LogError::Io { path: files.path(self.base_offset, kind), source },
         }
     }
 }

@@ -1,0 +1,118 @@
+//! Writing down what a start would otherwise have to find out by reading: index entries, producers, leader epochs.
+
+use std::io::{self, IoSlice};
+
+use super::dirty::FileName;
+use super::format::{leader_epoch_checkpoint, names, producer_snapshot};
+use super::{Log, LogError};
+
+/// The file with leader epochs.
+pub(super) const LEADER_EPOCHS: &str = "leader-epoch-checkpoint";
+
+impl Log {
+    /// Bytes that a start would have to look at.
+    pub(crate) fn bytes_unchecked(&self) -> u64 {
+        self.bytes_unchecked
+    }
+
+    /// Writes index entries and producers, so that the recovery point moves to the log's end with the next sync.
+    ///
+    /// # Errors
+    /// [`LogError::Io`]; the recovery point then stays where it is.
+    pub(crate) fn prepare_checkpoint(&mut self) -> Result<(), LogError> {
+        if self.segments.is_empty() {
+            return Ok(());
+        }
+        self.flush_indexes().map_err(|source| self.failed(source))?;
+        self.write_snapshot().map_err(|source| self.failed(source))?;
+        self.recovery_point_pending = Some(self.next_offset);
+        self.bytes_unchecked = 0;
+        Ok(())
+    }
+
+    /// The leader epochs to write down, when some are not; the caller replaces the file without holding the log, then
+    /// calls [`Log::epochs_saved`].
+    pub(crate) fn unsaved_epochs(&self) -> Option<UnsavedEpochs> {
+        self.epochs.unsaved().map(|epochs| UnsavedEpochs {
+            path: self.files.path_of(LEADER_EPOCHS),
+            content: leader_epoch_checkpoint::encode(epochs),
+            count: epochs.len(),
+        })
+    }
+
+    /// Takes note that leader epochs are on disk.
+    pub(crate) fn epochs_saved(&mut self, saved: &UnsavedEpochs) {
+        self.epochs.saved(saved.count);
+    }
+
+    /// Writes everything down, cuts what the active file was grown ahead and syncs: after it a start finds nothing to
+    /// recover. Blocks.
+    ///
+    /// # Errors
+    /// [`LogError::Io`].
+    pub(crate) fn close(&mut self) -> Result<(), LogError> {
+        if self.segments.is_empty() || (self.recovery_point == self.next_offset && self.dirty.is_empty() && self.is_trimmed()) {
+            return Ok(());
+        }
+        let files = self.files.clone();
+        let failed = |source| LogError::Io { path: files.directory().to_owned(), source };
+        if let Some(segment) = self.segments.last_mut() {
+            let base = segment.base_offset;
+            segment.complete(&files).map_err(failed)?;
+            for kind in [crate::disk::FileKind::Log, crate::disk::FileKind::OffsetIndex, crate::disk::FileKind::TimeIndex] {
+                let file = files.open_existing(base, kind).map_err(failed)?;
+                self.mark_dirty(FileName::Segment(base, kind), file, true);
+            }
+        }
+        self.write_snapshot().map_err(failed)?;
+        if let Some(unsaved) = self.unsaved_epochs() {
+            unsaved.save(files.disk()).map_err(failed)?;
+            self.epochs_saved(&unsaved);
+        }
+        self.recovery_point_pending = Some(self.next_offset);
+        self.bytes_unchecked = 0;
+        self.sync()
+    }
+
+    fn is_trimmed(&self) -> bool {
+        self.segments.last().is_none_or(|segment| segment.grown == segment.size)
+    }
+
+    /// Writes what is known of producers as of the log's end. It is checked when it is read, so it need not be synced
+    /// before anything depends on it; those older than the newest but one go, but for those that begin a segment.
+    pub(super) fn write_snapshot(&mut self) -> io::Result<()> {
+        let offset = self.next_offset;
+        if self.snapshot_offset == offset {
+            return Ok(());
+        }
+        let path = self.files.path_of(&names::snapshot_file(offset));
+        let file = self.files.disk().open(&path)?;
+        let content = producer_snapshot::encode(&self.producers.snapshot());
+        file.truncate(0)?;
+        file.write_at(0, &mut [IoSlice::new(&content)])?;
+        self.mark_dirty(FileName::Snapshot(offset), file, true);
+        let previous = std::mem::replace(&mut self.snapshot_offset, offset);
+        let begins_a_segment = self.segments.iter().any(|segment| segment.base_offset == previous);
+        if previous >= 0 && !begins_a_segment {
+            self.files.disk().remove(&self.files.path_of(&names::snapshot_file(previous)))?;
+        }
+        Ok(())
+    }
+}
+
+/// Leader epochs to be written down.
+pub(crate) struct UnsavedEpochs {
+    path: std::path::PathBuf,
+    content: String,
+    count: usize,
+}
+
+impl UnsavedEpochs {
+    /// Replaces the file durably. Blocks.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub(crate) fn save(&self, disk: &dyn crate::disk::Disk) -> io::Result<()> {
+        disk.replace_small(&self.path, self.content.as_bytes())
+    }
+}

@@ -1,0 +1,74 @@
+//! A log's files: where they are, and how they are opened.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::format::names;
+use crate::disk::{Disk, DiskFile, FileKey, FileKind, OpenFiles};
+
+/// The files of one log; clones stand for the same.
+#[derive(Clone)]
+pub(crate) struct LogFiles {
+    open: Arc<OpenFiles>,
+    directory: Arc<Path>,
+    log: u32,
+}
+
+impl LogFiles {
+    pub(super) fn new(open: Arc<OpenFiles>, directory: &Path) -> Self {
+        let log = open.next_log_id();
+        Self { open, directory: directory.into(), log }
+    }
+
+    /// The partition's directory.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The disk they are on.
+    pub(super) fn disk(&self) -> &dyn Disk {
+        &**self.open.disk()
+    }
+
+    /// The segment's file of a kind, made when it is missing.
+    pub(super) fn open(&self, segment: i64, kind: FileKind) -> io::Result<Arc<dyn DiskFile>> {
+        self.open.open(self.key(segment, kind), || self.path(segment, kind))
+    }
+
+    /// The segment's file of a kind.
+    pub(super) fn open_existing(&self, segment: i64, kind: FileKind) -> io::Result<Arc<dyn DiskFile>> {
+        self.open.open_existing(self.key(segment, kind), || self.path(segment, kind))
+    }
+
+    /// Bytes in the segment's file of a kind; `None` when there is none.
+    pub(super) fn length(&self, segment: i64, kind: FileKind) -> io::Result<Option<u64>> {
+        self.disk().length_of(&self.path(segment, kind))
+    }
+
+    /// Where the segment's file of a kind is.
+    pub(super) fn path(&self, segment: i64, kind: FileKind) -> PathBuf {
+        self.directory.join(match kind {
+            FileKind::Log => names::log_file(segment),
+            FileKind::OffsetIndex => names::offset_index_file(segment),
+            FileKind::TimeIndex => names::time_index_file(segment),
+            FileKind::TransactionIndex => names::transaction_index_file(segment),
+        })
+    }
+
+    /// Where another file of the partition is.
+    pub(super) fn path_of(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// Closes what is open of a segment, once its users are done: its names are about to change.
+    pub(super) fn forget(&self, segment: i64) {
+        for kind in FileKind::ALL {
+            self.open.forget(self.key(segment, kind));
+        }
+    }
+
+    fn key(&self, segment: i64, kind: FileKind) -> FileKey {
+        FileKey { log: self.log, segment, kind }
+    }
+}
