@@ -28,7 +28,7 @@ impl Disk for RealDisk {
 
     fn length_of(&self, path: &Path) -> io::Result<Option<u64>> {
         match fs::metadata(path) {
-            Ok(metadata) => Ok(metadata.is_file().then(|| metadata.len())),
+            Ok(metadata) => Ok(metadata.is_file().then_some(metadata.len())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }

@@ -62,7 +62,7 @@ fn both_disks_map_the_beginning_of_a_file() {
         assert!(file.map(0).expect("an empty file has an empty beginning").is_empty());
         let bytes: Vec<u8> = (0..10_000_u32).map(|number| number as u8).collect();
         write(&*file, 0, &bytes);
-        let short = file.map(10_001).err().expect("the file is shorter");
+        let short = file.map(10_001).expect_err("the file is shorter");
         assert_eq!(short.kind(), io::ErrorKind::UnexpectedEof);
         assert!(file.map(0).expect("maps").is_empty());
         let (all, some) = (file.map(10_000).expect("maps"), file.map(5001).expect("maps"));
