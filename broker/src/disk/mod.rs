@@ -3,6 +3,8 @@
 //! Two implementations: [`RealDisk`], and [`SimulatedDisk`], which forgets on a crash what was not synced. Nothing
 //! here knows of Kafka or of tasks; every call may block but [`DiskFile::read_cached_at`].
 
+mod mapped;
+pub(crate) mod open_files;
 mod real;
 mod simulated;
 #[cfg(test)]
@@ -13,6 +15,7 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use mapped::MappedFile;
 pub use real::RealDisk;
 pub use simulated::SimulatedDisk;
 
@@ -25,6 +28,18 @@ pub trait Disk: Send + Sync + 'static {
     /// # Errors
     /// What the operating system answers.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
+
+    /// Opens a file for reading and writing, as it is.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::NotFound`] when there is none, else what the operating system answers.
+    fn open_existing(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
+
+    /// Bytes in a file that need not be open; `None` when there is no such file.
+    ///
+    /// # Errors
+    /// What the operating system answers.
+    fn length_of(&self, path: &Path) -> io::Result<Option<u64>>;
 
     /// Makes a directory and its parents; one that exists is fine.
     ///
@@ -133,6 +148,12 @@ pub trait DiskFile: Send + Sync {
     /// # Errors
     /// What the operating system answers.
     fn length(&self) -> io::Result<u64>;
+
+    /// The file's first `length` bytes as memory. Only for a file that is never changed in place again.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::UnexpectedEof`] when the file is shorter, else what the operating system answers.
+    fn map(&self, length: usize) -> io::Result<MappedFile>;
 
     /// The descriptor to send from with sendfile, where there is one.
     fn descriptor(&self) -> Option<BorrowedFd<'_>>;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustix::fs::{FallocateFlags, FlockOperation};
 use rustix::io::ReadWriteFlags;
 
-use super::{Disk, DiskFile, Entry, Space};
+use super::{Disk, DiskFile, Entry, MappedFile, Space};
 
 /// Files as the operating system has them.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,6 +20,18 @@ impl Disk for RealDisk {
     fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         Ok(Arc::new(RealFile(file)))
+    }
+
+    fn open_existing(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
+        Ok(Arc::new(RealFile(OpenOptions::new().read(true).write(true).open(path)?)))
+    }
+
+    fn length_of(&self, path: &Path) -> io::Result<Option<u64>> {
+        match fs::metadata(path) {
+            Ok(metadata) => Ok(metadata.is_file().then_some(metadata.len())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     fn create_directory(&self, path: &Path) -> io::Result<()> {
@@ -154,6 +166,10 @@ impl DiskFile for RealFile {
 
     fn length(&self) -> io::Result<u64> {
         Ok(self.0.metadata()?.len())
+    }
+
+    fn map(&self, length: usize) -> io::Result<MappedFile> {
+        MappedFile::map(&self.0, length)
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::{Disk, DiskFile, Entry, Space};
+use super::{Disk, DiskFile, Entry, MappedFile, Space};
 
 /// What disks write as a whole.
 const BLOCK_BYTES: usize = 512;
@@ -135,6 +135,16 @@ impl Disk for SimulatedDisk {
             Arc::clone(state.visible.entry(path.to_owned()).or_default())
         };
         Ok(self.file(content))
+    }
+
+    fn open_existing(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
+        let content = self.state.lock().visible.get(path).cloned();
+        Ok(self.file(content.ok_or(io::ErrorKind::NotFound)?))
+    }
+
+    fn length_of(&self, path: &Path) -> io::Result<Option<u64>> {
+        let content = self.state.lock().visible.get(path).cloned();
+        Ok(content.map(|content| content.lock().bytes.len() as u64))
     }
 
     fn create_directory(&self, path: &Path) -> io::Result<()> {
@@ -307,6 +317,11 @@ impl DiskFile for SimulatedFile {
     fn length(&self) -> io::Result<u64> {
         self.faults()?;
         Ok(self.content.lock().bytes.len() as u64)
+    }
+
+    fn map(&self, length: usize) -> io::Result<MappedFile> {
+        self.faults()?;
+        MappedFile::copy(&self.content.lock().bytes, length)
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {

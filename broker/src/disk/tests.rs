@@ -28,6 +28,13 @@ fn both_disks_write_read_rename_and_remove_alike() {
         assert_eq!(file.length().expect("length"), 100);
         file.truncate(6).expect("cuts");
         assert_eq!(file.length().expect("length"), 6);
+        assert_eq!(disk.length_of(&inner.join("f")).expect("looks"), Some(6));
+        for nothing in [&inner, &inner.join("g")] {
+            assert_eq!(disk.length_of(nothing).expect("looks"), None);
+        }
+        let missing = disk.open_existing(&inner.join("g")).err().expect("there is none");
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+        assert_eq!(disk.open_existing(&inner.join("f")).expect("opens").length().expect("length"), 6);
         disk.rename(&inner, &root.join("c")).expect("renames");
         assert_eq!(read(disk, &root.join("c/f")), b"abcdef");
         assert!(disk.list(&root.join("a")).expect("lists").is_empty());
@@ -41,6 +48,28 @@ fn both_disks_write_read_rename_and_remove_alike() {
         assert!(disk.lock(&root.join(".lock")).is_err(), "a second lock is refused");
         drop(lock);
         drop(disk.lock(&root.join(".lock")).expect("locks again"));
+    }
+}
+
+#[test]
+fn both_disks_map_the_beginning_of_a_file() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let disks: [(&dyn Disk, &Path); 2] = [(&RealDisk, folder.path()), (&SimulatedDisk::new(), Path::new("/root"))];
+    for (disk, root) in disks {
+        disk.create_directory(root).expect("makes");
+        let path = root.join("f");
+        let file = disk.open(&path).expect("opens");
+        assert!(file.map(0).expect("an empty file has an empty beginning").is_empty());
+        let bytes: Vec<u8> = (0..10_000_u32).map(|number| number as u8).collect();
+        write(&*file, 0, &bytes);
+        let short = file.map(10_001).expect_err("the file is shorter");
+        assert_eq!(short.kind(), io::ErrorKind::UnexpectedEof);
+        assert!(file.map(0).expect("maps").is_empty());
+        let (all, some) = (file.map(10_000).expect("maps"), file.map(5001).expect("maps"));
+        disk.rename(&path, &root.join("g")).expect("renames");
+        disk.remove(&root.join("g")).expect("removes");
+        drop(file);
+        assert!(all[..] == bytes && some[..] == bytes[..5001]);
     }
 }
 

@@ -58,6 +58,14 @@ impl Disk for Machine {
         self.under_power(|disk| disk.open(path))
     }
 
+    fn open_existing(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
+        self.under_power(|disk| disk.open_existing(path))
+    }
+
+    fn length_of(&self, path: &Path) -> io::Result<Option<u64>> {
+        self.under_power(|disk| disk.length_of(path))
+    }
+
     fn create_directory(&self, path: &Path) -> io::Result<()> {
         self.under_power(|disk| disk.create_directory(path))
     }
