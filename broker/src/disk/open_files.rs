@@ -31,6 +31,11 @@ pub(crate) enum FileKind {
     TransactionIndex,
 }
 
+impl FileKind {
+    /// All of them.
+    pub(crate) const ALL: [Self; 4] = [Self::Log, Self::OffsetIndex, Self::TimeIndex, Self::TransactionIndex];
+}
+
 /// A file of the pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct FileKey {

@@ -104,4 +104,11 @@ impl Log {
             }
         }
     }
+
+    /// Forgets what waits for a sync of a segment that is no longer the log's.
+    pub(super) fn forget_dirty(&mut self, segment: i64) {
+        self.dirty.retain(|dirty| match dirty.name {
+            FileName::Segment(base, _) | FileName::Snapshot(base) => base != segment,
+        });
+    }
 }

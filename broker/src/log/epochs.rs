@@ -4,9 +4,25 @@
 #[derive(Debug, Default)]
 pub(super) struct LeaderEpochs {
     starts: Vec<(i32, i64)>,
+    /// How many are in the checkpoint file, which has none that are not here.
+    saved: usize,
+    /// The file holds others than these, or is missing.
+    outdated: bool,
 }
 
 impl LeaderEpochs {
+    /// Epochs as a checkpoint file holds them, as far as they began below `end`; `None` when they do not ascend.
+    pub(super) fn from_checkpoint(starts: Vec<(i32, i64)>, end: i64) -> Option<Self> {
+        let ascend = starts.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1);
+        if !ascend {
+            return None;
+        }
+        let all = starts.len();
+        let starts: Vec<_> = starts.into_iter().filter(|(_, start)| *start < end).collect();
+        let saved = starts.len();
+        Some(Self { starts, saved, outdated: saved < all })
+    }
+
     /// Notes that the batch at `offset` was written in `epoch`.
     pub(super) fn note(&mut self, epoch: i32, offset: i64) {
         if epoch > self.latest() {
@@ -30,5 +46,33 @@ impl LeaderEpochs {
         let behind = self.starts.partition_point(|(start, _)| *start <= epoch);
         let found = self.starts.get(behind.checked_sub(1)?)?.0;
         Some((found, self.starts.get(behind).map_or(next_offset, |(_, offset)| *offset)))
+    }
+
+    /// Forgets epochs that ended at or below the log's start; the one in force there begins with it.
+    pub(super) fn start_at(&mut self, log_start_offset: i64) {
+        let behind = self.starts.partition_point(|(_, start)| *start <= log_start_offset);
+        if let Some(in_force) = behind.checked_sub(1)
+            && (in_force > 0 || self.starts[0].1 < log_start_offset)
+        {
+            self.starts.drain(..in_force);
+            self.starts[0].1 = log_start_offset;
+            self.outdated = true;
+        }
+    }
+
+    /// The epochs, when the checkpoint file does not hold just these.
+    pub(super) fn unsaved(&self) -> Option<&[(i32, i64)]> {
+        (self.outdated || self.saved < self.starts.len()).then_some(&self.starts)
+    }
+
+    /// The first `count` are in the file now.
+    pub(super) fn saved(&mut self, count: usize) {
+        self.saved = count.min(self.starts.len());
+        self.outdated = false;
+    }
+
+    /// Whether the file holds every epoch that began below `offset`.
+    pub(super) fn is_saved_up_to(&self, offset: i64) -> bool {
+        self.starts.get(self.saved).is_none_or(|(_, start)| *start >= offset)
     }
 }

@@ -37,4 +37,20 @@ pub enum LogError {
         /// Bytes from the segment's start.
         position: u64,
     },
+    /// What was on disk is not there any more.
+    #[error(
+        "the log in {} ends at offset {found} and was on disk up to {expected}: its files were damaged or removed; the partition is offline until they are put back, or its directory is moved away and the broker restarted (pillion log verify says what is left)",
+        path.display()
+    )]
+    Shortened {
+        /// The partition's directory.
+        path: PathBuf,
+        /// Where it ends.
+        found: i64,
+        /// Where it ended when that was written down.
+        expected: i64,
+    },
+    /// The log could not be opened, and is neither read nor written.
+    #[error("the partition is offline: {0}")]
+    Offline(String),
 }

@@ -26,6 +26,11 @@ impl LogFiles {
         &self.directory
     }
 
+    /// The partition's directory, to be kept.
+    pub(super) fn shared_directory(&self) -> Arc<Path> {
+        Arc::clone(&self.directory)
+    }
+
     /// The disk they are on.
     pub(super) fn disk(&self) -> &dyn Disk {
         &**self.open.disk()

@@ -65,6 +65,11 @@ impl<E: IndexEntry> IndexFile<E> {
         self.written + self.tail.len() as u32
     }
 
+    /// Whether nothing was ever written to the file.
+    pub(super) fn is_new(&self) -> bool {
+        self.written == 0
+    }
+
     /// The last entry.
     pub(super) fn last(&self) -> Option<E> {
         self.last
@@ -91,14 +96,13 @@ impl<E: IndexEntry> IndexFile<E> {
         Ok(true)
     }
 
-    /// Writes what waits and cuts the file to it: nothing is added any more.
-    pub(super) fn seal(&mut self, files: &LogFiles, segment: i64) -> io::Result<()> {
+    /// Writes what waits and cuts the file to it; makes the file when there is none.
+    pub(super) fn complete(&mut self, files: &LogFiles, segment: i64) -> io::Result<()> {
         self.flush(files, segment)?;
         let length = u64::from(self.written) * E::BYTES as u64;
         if files.length(segment, E::KIND)? != Some(length) {
             files.open(segment, E::KIND)?.truncate(length)?;
         }
-        self.mark_sealed();
         Ok(())
     }
 
@@ -107,17 +111,48 @@ impl<E: IndexEntry> IndexFile<E> {
         self.map.get_or_insert_default();
     }
 
-    /// Keeps the first `entries`; the others are gone from the file with the next [`IndexFile::seal`], or overwritten.
+    /// Keeps the first `entries`, in the file too: what stands behind them there would be taken for entries one day.
     pub(super) fn truncate(&mut self, files: &LogFiles, segment: i64, entries: u32) -> io::Result<()> {
-        let in_tail = entries.saturating_sub(self.written) as usize;
-        self.tail.truncate(in_tail);
-        self.written = self.written.min(entries);
+        self.tail.truncate(entries.saturating_sub(self.written) as usize);
+        if entries < self.written {
+            self.written = entries;
+            files.open(segment, E::KIND)?.truncate(u64::from(entries) * E::BYTES as u64)?;
+        }
         self.map = None;
         self.last = match entries.checked_sub(1) {
             Some(last) => Some(self.entry(files, segment, last, ReadFrom::Disk)?),
             None => None,
         };
         Ok(())
+    }
+
+    /// How many entries from the first on may be kept: those for which `follows` holds of each and the one before.
+    pub(super) fn sound_entries(
+        &self,
+        files: &LogFiles,
+        segment: i64,
+        follows: impl Fn(Option<E>, E) -> bool,
+    ) -> io::Result<u32> {
+        if self.written == 0 {
+            return Ok(0);
+        }
+        let file = files.open_existing(segment, E::KIND)?;
+        let mut bytes = vec![0; E::BYTES * self.written.min(4096) as usize];
+        let (mut sound, mut previous) = (0, None);
+        while sound < self.written {
+            let wanted = bytes.len().min((self.written - sound) as usize * E::BYTES);
+            let read = file.read_at(u64::from(sound) * E::BYTES as u64, &mut bytes[..wanted])?;
+            if read < wanted {
+                return Ok(sound);
+            }
+            for entry in bytes[..wanted].chunks_exact(E::BYTES).map(E::read) {
+                if !follows(previous, entry) {
+                    return Ok(sound);
+                }
+                (previous, sound) = (Some(entry), sound + 1);
+            }
+        }
+        Ok(sound)
     }
 
     /// The last entry for which `is_before` holds; it holds for all those before it.

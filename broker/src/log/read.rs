@@ -1,9 +1,18 @@
 //! Reading: which bytes of which file answer a fetch.
+//!
+//! What is in memory is found while the log is held. A reader who waits for the disk takes a [`LogView`] along, lets
+//! the log go, and looks in that: appends do not wait for cold reads.
 
+use std::io;
 use std::sync::Arc;
 
+use super::files::LogFiles;
+use super::segment::Segment;
 use super::{Log, LogError, LogPosition};
 use crate::disk::DiskFile;
+
+/// Segments that a view takes along.
+const VIEWED_MAX: usize = 4;
 
 /// Whether a reader may wait for the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +34,24 @@ pub(crate) struct LogSlice {
     pub(crate) length: usize,
 }
 
+/// Some segments of a log as they were when the view was taken.
+pub(crate) struct LogView {
+    pub(super) files: LogFiles,
+    pub(super) segments: Vec<Segment>,
+    /// Where to go on when nothing is found in these.
+    next: Option<i64>,
+}
+
+/// What a view holds at an offset.
+pub(crate) enum Viewed {
+    /// These bytes.
+    Found(LogSlice),
+    /// Nothing below the end.
+    Nothing,
+    /// Nothing in the segments viewed: go on at this offset with another view.
+    GoOn(i64),
+}
+
 impl Log {
     /// Batches from the one that holds `offset` on, below `end`: at most `bytes_max`, but always the first whole.
     /// The last batch may be cut, as Kafka's is. `None` when there is nothing below `end` from `offset` on.
@@ -39,21 +66,37 @@ impl Log {
         from: ReadFrom,
     ) -> Result<Option<LogSlice>, LogError> {
         self.check_range(offset)?;
-        if offset >= end.offset {
-            return Ok(None);
-        }
-        let behind = self.segments.partition_point(|segment| segment.base_offset() <= offset);
-        for segment in &self.segments[behind.saturating_sub(1)..] {
-            if segment.base_offset() > end.segment {
-                break;
+        read(&self.files, &self.segments[self.segment_of(offset)..], offset, end, bytes_max, from)
+    }
+
+    /// The segments from the one that may hold `offset` on, to look in without holding the log.
+    ///
+    /// # Errors
+    /// [`LogError::OffsetOutOfRange`].
+    pub(crate) fn view(&self, offset: i64) -> Result<LogView, LogError> {
+        self.check_range(offset)?;
+        let first = self.segment_of(offset);
+        let behind = self.segments.len().min(first + VIEWED_MAX);
+        let segments = self.segments[first..behind].to_vec();
+        Ok(LogView { files: self.files.clone(), segments, next: self.segments.get(behind).map(|next| next.base_offset) })
+    }
+
+    /// Place of the segment that may hold `offset`: the last one that begins at or before it.
+    pub(super) fn segment_of(&self, offset: i64) -> usize {
+        self.segments.partition_point(|segment| segment.base_offset <= offset).saturating_sub(1)
+    }
+
+    /// Where the batch that holds `offset`, or the first one behind it, begins.
+    ///
+    /// # Errors
+    /// As [`Log::read`].
+    pub(crate) fn position_of(&self, offset: i64, from: ReadFrom) -> Result<LogPosition, LogError> {
+        for segment in &self.segments[self.segment_of(offset)..] {
+            if let Some((position, header)) = segment.find(&self.files, offset, from)? {
+                return Ok(LogPosition { offset: header.base_offset.max(offset), segment: segment.base_offset, position });
             }
-            let Some((position, header)) = segment.find(offset, from)? else { continue };
-            let limit = if segment.base_offset() == end.segment { end.position } else { segment.size() };
-            let Some(available) = limit.checked_sub(position).filter(|available| *available > 0) else { break };
-            let length = available.min(bytes_max.max(header.size()) as u64) as usize;
-            return Ok(Some(LogSlice { file: Arc::clone(segment.file()), position, length }));
         }
-        Ok(None)
+        Ok(self.end())
     }
 
     /// Whether a reader may stand at `offset`: from the log's start to its end, both included.
@@ -67,4 +110,54 @@ impl Log {
         let (log_start_offset, next_offset) = (self.log_start_offset, self.next_offset);
         Err(LogError::OffsetOutOfRange { offset, log_start_offset, next_offset })
     }
+}
+
+impl LogView {
+    pub(super) fn of(files: LogFiles, segments: Vec<Segment>) -> Self {
+        Self { files, segments, next: None }
+    }
+
+    /// As [`Log::read`], in the segments viewed. May wait for the disk.
+    ///
+    /// # Errors
+    /// [`LogError::Io`]; of the kind [`io::ErrorKind::NotFound`] when the segment was deleted meanwhile.
+    pub(crate) fn read(&self, offset: i64, end: LogPosition, bytes_max: usize) -> Result<Viewed, LogError> {
+        match (read(&self.files, &self.segments, offset, end, bytes_max, ReadFrom::Disk)?, self.next) {
+            (Some(slice), _) => Ok(Viewed::Found(slice)),
+            (None, Some(next)) if next <= end.segment => Ok(Viewed::GoOn(next)),
+            (None, _) => Ok(Viewed::Nothing),
+        }
+    }
+}
+
+impl LogError {
+    /// Whether a file was deleted while it was looked for.
+    pub(crate) fn is_missing_file(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+fn read(
+    files: &LogFiles,
+    segments: &[Segment],
+    offset: i64,
+    end: LogPosition,
+    bytes_max: usize,
+    from: ReadFrom,
+) -> Result<Option<LogSlice>, LogError> {
+    if offset >= end.offset {
+        return Ok(None);
+    }
+    for segment in segments {
+        if segment.base_offset > end.segment {
+            break;
+        }
+        let Some((position, header)) = segment.find(files, offset, from)? else { continue };
+        let limit = if segment.base_offset == end.segment { end.position } else { segment.size };
+        let Some(available) = limit.checked_sub(position).filter(|available| *available > 0) else { break };
+        let length = available.min(bytes_max.max(header.size()) as u64) as usize;
+        let file = segment.file(files).map_err(|source| LogError::Io { path: files.directory().to_owned(), source })?;
+        return Ok(Some(LogSlice { file, position, length }));
+    }
+    Ok(None)
 }

@@ -154,21 +154,24 @@ impl Segment {
         }
     }
 
-    /// Cuts the file to its batches and completes the indexes' files: nothing is added any more.
-    pub(super) fn seal(&mut self, files: &LogFiles) -> io::Result<()> {
-        self.complete(files)?;
-        self.offsets.mark_sealed();
-        self.times.mark_sealed();
-        self.last_batch = None;
-        Ok(())
-    }
-
     /// Cuts the file to its batches and completes the indexes' files, as a clean stop leaves them.
     pub(super) fn complete(&mut self, files: &LogFiles) -> io::Result<()> {
         self.note_timestamp();
         self.trim(files)?;
-        self.offsets.seal(files, self.base_offset)?;
-        self.times.seal(files, self.base_offset)
+        self.offsets.complete(files, self.base_offset)?;
+        self.times.complete(files, self.base_offset)
+    }
+
+    /// Nothing is added any more.
+    pub(super) fn mark_sealed(&mut self) {
+        self.offsets.mark_sealed();
+        self.times.mark_sealed();
+        self.last_batch = None;
+    }
+
+    /// Whether the offset index and the time index have no file yet.
+    pub(super) fn indexes_are_new(&self) -> (bool, bool) {
+        (self.offsets.is_new(), self.times.is_new())
     }
 
     /// Cuts the file to its batches.
@@ -197,15 +200,19 @@ impl Segment {
         Ok(entry.map_or(0, |entry| u64::from(entry.position)))
     }
 
-    /// Position and header of the first batch with a timestamp of at least `timestamp`. May wait for the disk.
-    pub(super) fn find_timestamp(&self, files: &LogFiles, timestamp: i64) -> Result<Option<(u64, BatchHeader)>, LogError> {
+    /// Position and header of the first batch that is `wanted` by its largest timestamp and last offset, which must
+    /// not be before the first batch of at least `timestamp`. May wait for the disk.
+    pub(super) fn find_timestamp(
+        &self,
+        files: &LogFiles,
+        timestamp: i64,
+        wanted: impl Fn(i64, i64) -> bool,
+    ) -> Result<Option<(u64, BatchHeader)>, LogError> {
         let entry = self.times.last_where(files, self.base_offset, ReadFrom::Disk, |entry| entry.timestamp < timestamp);
         let entry = entry.map_err(|source| self.failed(files, FileKind::TimeIndex, source))?;
-        let start = match entry {
-            Some(entry) => self.position_before(files, self.base_offset + i64::from(entry.relative_offset), ReadFrom::Disk)?,
-            None => 0,
-        };
-        self.scan(files, start, ReadFrom::Disk, |header| header.max_timestamp >= timestamp)
+        let before = entry.map(|entry| self.base_offset + i64::from(entry.relative_offset));
+        let start = before.map_or(Ok(0), |offset| self.position_before(files, offset, ReadFrom::Disk))?;
+        self.scan(files, start, ReadFrom::Disk, |header| wanted(header.max_timestamp, header.last_offset()))
     }
 
     fn scan(

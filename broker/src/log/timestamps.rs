@@ -1,10 +1,12 @@
 //! Finding offsets by timestamp, down to the record inside its batch.
 
 use bytes::Bytes;
-use pillion_wire::records::{BatchHeader, Record, read_batch};
+use pillion_wire::records::read_batch;
 
+use super::scan::read_whole;
 use super::segment::Segment;
-use super::{Log, LogError};
+use super::{Log, LogError, LogView};
+use crate::disk::FileKind;
 
 /// An offset and the timestamp of the record there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,42 +18,56 @@ pub(crate) struct TimestampedOffset {
 }
 
 impl Log {
-    /// The first record below `end_offset` with a timestamp of at least `timestamp`.
+    /// The segment with the first record of at least `timestamp`, to look in without holding the log.
+    pub(crate) fn view_timestamp(&self, timestamp: i64) -> LogView {
+        let segment = self.segments.iter().find(|segment| segment.max_timestamp >= timestamp);
+        LogView::of(self.files.clone(), segment.cloned().into_iter().collect())
+    }
+
+    /// The largest timestamp; `None` when no record has one.
+    pub(crate) fn max_timestamp(&self) -> Option<i64> {
+        self.segments.iter().map(|segment| segment.max_timestamp).max().filter(|timestamp| *timestamp >= 0)
+    }
+}
+
+impl LogView {
+    /// The first record in [`start_offset`, `end_offset`) with a timestamp of at least `timestamp`. May wait for the
+    /// disk.
     ///
     /// # Errors
-    /// [`LogError::Io`], [`LogError::Damaged`]. May wait for the disk.
+    /// [`LogError::Io`], [`LogError::Damaged`].
     pub(crate) fn first_at_or_after(
         &self,
         timestamp: i64,
+        start_offset: i64,
         end_offset: i64,
     ) -> Result<Option<TimestampedOffset>, LogError> {
-        for segment in self.segments.iter().filter(|segment| segment.max_timestamp() >= timestamp) {
-            let Some((position, header)) = segment.find_timestamp(timestamp)? else { continue };
-            let records = self.records(segment, position, &header)?;
-            let found = records.iter().find(|record| record.timestamp >= timestamp);
-            // A batch with lying timestamps is answered by its first offset: consumers skip, they do not miss.
-            let found =
-                found.map_or((header.base_offset, header.max_timestamp), |record| (record.offset, record.timestamp));
-            return Ok(Some(TimestampedOffset { offset: found.0, timestamp: found.1 })
-                .filter(|found| found.offset < end_offset));
+        for segment in &self.segments {
+            if let Some(found) = self.first_in(segment, timestamp, start_offset)? {
+                return Ok(Some(found).filter(|found| found.offset < end_offset));
+            }
         }
         Ok(None)
     }
 
-    /// The first record with the largest timestamp below `end_offset` (KIP-734).
-    ///
-    /// # Errors
-    /// As [`Log::first_at_or_after`].
-    pub(crate) fn with_max_timestamp(&self, end_offset: i64) -> Result<Option<TimestampedOffset>, LogError> {
-        let largest = self.segments.iter().map(Segment::max_timestamp).max().filter(|timestamp| *timestamp >= 0);
-        largest.map_or(Ok(None), |timestamp| self.first_at_or_after(timestamp, end_offset))
-    }
-
-    fn records(&self, segment: &Segment, position: u64, header: &BatchHeader) -> Result<Vec<Record>, LogError> {
-        let mut batch = vec![0; header.size()];
-        let read = segment.file().read_at(position, &mut batch).map_err(|source| self.error(source))?;
-        batch.truncate(read);
-        let damaged = |_| LogError::Damaged { path: self.directory.clone(), position };
-        read_batch(&Bytes::from(batch)).map(|(_, records)| records).map_err(damaged)
+    fn first_in(
+        &self,
+        segment: &Segment,
+        timestamp: i64,
+        start_offset: i64,
+    ) -> Result<Option<TimestampedOffset>, LogError> {
+        let wanted = |max_timestamp: i64, last_offset: i64| max_timestamp >= timestamp && last_offset >= start_offset;
+        let Some((position, header)) = segment.find_timestamp(&self.files, timestamp, wanted)? else { return Ok(None) };
+        let path = self.files.path(segment.base_offset, FileKind::Log);
+        let failed = |source| LogError::Io { path: path.clone(), source };
+        let file = segment.file(&self.files).map_err(failed)?;
+        let batch = read_whole(&*file, &path, position, header.size())?;
+        let (_, records) =
+            read_batch(&Bytes::from(batch)).map_err(|_| LogError::Damaged { path: path.clone(), position })?;
+        let found = records.iter().find(|record| record.timestamp >= timestamp && record.offset >= start_offset);
+        // A batch with lying timestamps is answered by its first offset: consumers skip, they do not miss.
+        let (offset, timestamp) = found
+            .map_or((header.base_offset.max(start_offset), header.max_timestamp), |record| (record.offset, record.timestamp));
+        Ok(Some(TimestampedOffset { offset, timestamp }))
     }
 }

@@ -1,0 +1,123 @@
+//! What a partition's directory holds, and what an interrupted change left in it.
+//!
+//! ```text
+//! ….deleted, ….cleaned, ….tmp     removed: they were never, or are no longer, the log's
+//! ….log.swap                      a compaction that was finished: it takes its place, over all it was made from
+//! ….index.swap and the like       with their .log.swap: they go along; alone: removed
+//! ….quarantined                   left alone
+//! ```
+
+use std::io;
+
+use super::super::files::LogFiles;
+use super::super::format::names::{self, Kind, SegmentFile, Suffix};
+use super::super::scan::BatchScanner;
+use super::SYNC_FAILED;
+use crate::disk::Entry;
+
+/// The files that are the log's.
+pub(super) struct Found {
+    /// Base offsets of the segments, ascending.
+    pub(super) bases: Vec<i64>,
+    /// Offsets of producer snapshots, ascending.
+    pub(super) snapshots: Vec<i64>,
+    /// Whether there is a checkpoint of leader epochs.
+    pub(super) has_epochs: bool,
+    /// Whether a sync failed.
+    pub(super) sync_failed: bool,
+}
+
+impl Found {
+    /// Lists the directory and finishes what was interrupted. Segments wholly below `log_start_offset` go: their
+    /// deletion was decided before.
+    pub(super) fn list(files: &LogFiles, log_start_offset: i64) -> io::Result<Self> {
+        let entries = files.disk().list(files.directory())?;
+        let mut found = Self::sort(files, &entries)?;
+        while let [first, second, ..] = found.bases[..]
+            && second <= log_start_offset
+        {
+            for kind in [Kind::Log, Kind::OffsetIndex, Kind::TimeIndex, Kind::TransactionIndex, Kind::Snapshot] {
+                let name = SegmentFile { base_offset: first, kind, suffix: Suffix::None }.name();
+                files.disk().remove(&files.path_of(&name))?;
+            }
+            found.bases.remove(0);
+            found.snapshots.retain(|snapshot| *snapshot != first);
+        }
+        Ok(found)
+    }
+
+    fn sort(files: &LogFiles, entries: &[Entry]) -> io::Result<Self> {
+        let mut found = Self { bases: Vec::new(), snapshots: Vec::new(), has_epochs: false, sync_failed: false };
+        let mut swaps = Vec::new();
+        for entry in entries {
+            found.has_epochs |= entry.name == super::super::checkpoint::LEADER_EPOCHS;
+            found.sync_failed |= entry.name == SYNC_FAILED;
+            if entry.name.ends_with(".tmp") {
+                files.disk().remove(&entry.path)?;
+                continue;
+            }
+            let Some(file) = names::parse(&entry.name) else { continue };
+            match (file.suffix, file.kind) {
+                (Suffix::None, Kind::Log) => found.bases.push(file.base_offset),
+                (Suffix::None, Kind::Snapshot) => found.snapshots.push(file.base_offset),
+                (Suffix::Deleted | Suffix::Cleaned, _) => files.disk().remove(&entry.path)?,
+                (Suffix::Swap, _) => swaps.push(file),
+                (Suffix::None | Suffix::Quarantined, _) => {}
+            }
+        }
+        found.bases.sort_unstable();
+        found.snapshots.sort_unstable();
+        if !swaps.is_empty() {
+            found.finish_swaps(files, &swaps)?;
+        }
+        Ok(found)
+    }
+
+    /// Puts finished compactions in their places. A segment's `.log` is renamed to `.swap` last, so with it the
+    /// others are whole; what it was made from is every segment that begins inside of it.
+    fn finish_swaps(&mut self, files: &LogFiles, swaps: &[SegmentFile]) -> io::Result<()> {
+        for swap in swaps.iter().filter(|swap| swap.kind == Kind::Log) {
+            let end = end_of_swap(files, *swap)?;
+            let replaced: Vec<_> =
+                self.bases.iter().copied().filter(|base| (swap.base_offset..end).contains(base)).collect();
+            for base in replaced {
+                self.remove_segment(files, base)?;
+            }
+            let of_segment = swaps.iter().filter(|file| file.base_offset == swap.base_offset && file.kind != Kind::Log);
+            for file in of_segment.chain([swap]) {
+                let target = SegmentFile { suffix: Suffix::None, ..*file };
+                files.disk().rename(&files.path_of(&file.name()), &files.path_of(&target.name()))?;
+            }
+            self.bases.push(swap.base_offset);
+            self.bases.sort_unstable();
+        }
+        let has_log = |file: &&SegmentFile| {
+            swaps.iter().any(|swap| swap.kind == Kind::Log && swap.base_offset == file.base_offset)
+        };
+        for alone in swaps.iter().filter(|file| !has_log(file)) {
+            files.disk().remove(&files.path_of(&alone.name()))?;
+        }
+        files.disk().sync_directory(files.directory())
+    }
+
+    fn remove_segment(&mut self, files: &LogFiles, base_offset: i64) -> io::Result<()> {
+        for kind in [Kind::Log, Kind::OffsetIndex, Kind::TimeIndex, Kind::TransactionIndex] {
+            let name = SegmentFile { base_offset, kind, suffix: Suffix::None }.name();
+            files.disk().remove(&files.path_of(&name))?;
+        }
+        self.bases.retain(|base| *base != base_offset);
+        Ok(())
+    }
+}
+
+/// The offset behind the last batch of a finished compaction; its base offset when it kept nothing.
+fn end_of_swap(files: &LogFiles, swap: SegmentFile) -> io::Result<i64> {
+    let file = files.disk().open_existing(&files.path_of(&swap.name()))?;
+    let length = file.length()?;
+    let mut scanner = BatchScanner::new(file, 0, length);
+    let mut end = swap.base_offset + 1;
+    while let Some((_, header)) = scanner.next_header()? {
+        end = header.next_offset();
+    }
+    Ok(end)
+}

@@ -1,0 +1,223 @@
+//! Taking segments in, one after the other.
+
+use std::io;
+
+use super::super::dirty::FileName;
+use super::super::format::offset_index::OffsetIndexEntry;
+use super::super::format::transaction_index;
+use super::super::index_file::IndexFile;
+use super::super::read::ReadFrom;
+use super::super::scan::BatchScanner;
+use super::super::segment::Segment;
+use super::super::{Log, LogError};
+use crate::disk::FileKind;
+
+/// What of a log is believed.
+pub(super) struct Trust {
+    /// The last stop was clean.
+    pub(super) everything: bool,
+    /// Everything below this offset is on disk with its indexes.
+    pub(super) below: i64,
+    /// Nothing from this offset on is the log's.
+    pub(super) end: i64,
+}
+
+impl Log {
+    pub(super) fn load_segments(&mut self, bases: &[i64], trust: &Trust, now_ms: i64) -> io::Result<()> {
+        for (place, base) in bases.iter().copied().enumerate() {
+            let next = bases.get(place + 1).copied();
+            let is_trusted = trust.everything || next.is_some_and(|next| next <= trust.below);
+            match next {
+                Some(next) if is_trusted => self.load_sealed(base, next, now_ms)?,
+                _ => {
+                    // Between segments that were compacted offsets may be missing; those are all trusted.
+                    let is_whole = self.load_scanned(base, trust, now_ms)?;
+                    let goes_on = next.is_none_or(|next| is_whole && next == self.next_offset);
+                    if !goes_on || self.next_offset >= trust.end {
+                        return self.quarantine(&bases[place + 1..]);
+                    }
+                    if next.is_some() {
+                        self.seal_last()?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a segment in that was closed and synced: its file and its indexes are as they should be, or the indexes
+    /// are made again.
+    fn load_sealed(&mut self, base: i64, next: i64, now_ms: i64) -> io::Result<()> {
+        let length = self.files.length(base, FileKind::Log)?.unwrap_or(0);
+        let mut segment = Segment::empty(base, now_ms);
+        (segment.size, segment.grown) = (length, length);
+        let offsets = IndexFile::load(&self.files, base)?;
+        let times = IndexFile::load(&self.files, base)?;
+        let fits = |entry: OffsetIndexEntry| {
+            i64::from(entry.relative_offset) < next - base && u64::from(entry.position) < length
+        };
+        match (offsets, times) {
+            (Some(offsets), Some(times)) if offsets.last().is_none_or(fits) => {
+                if let Some(last) = times.last() {
+                    segment.max_timestamp = last.timestamp;
+                    segment.max_timestamp_offset = base + i64::from(last.relative_offset);
+                }
+                (segment.offsets, segment.times) = (offsets, times);
+                segment.aborted = self.aborted_entries(base)?;
+                segment.mark_sealed();
+                self.segments.push(segment);
+            }
+            _ => {
+                tracing::info!(directory = %self.files.directory().display(), segment = base, "making a segment's indexes again");
+                let everything = Trust { everything: true, below: i64::MAX, end: i64::MAX };
+                self.next_offset = base;
+                self.scan_into(Segment::empty(base, now_ms), 0, &everything)?;
+                self.seal_last()?;
+            }
+        }
+        self.next_offset = next;
+        Ok(())
+    }
+
+    /// Takes a segment in whose end must be found; false when bytes behind its end were cut off.
+    fn load_scanned(&mut self, base: i64, trust: &Trust, now_ms: i64) -> io::Result<bool> {
+        let below = if trust.everything { i64::MAX } else { trust.below };
+        let (segment, start) = match self.resume(base, below, now_ms)? {
+            Some(resumed) => resumed,
+            None => (Segment::empty(base, now_ms), 0),
+        };
+        self.next_offset = self.next_offset.max(base);
+        self.scan_into(segment, start, trust)
+    }
+
+    /// The segment up to its last index entry below `below`, and that entry's position; `None` when the indexes are
+    /// not to be used.
+    fn resume(&mut self, base: i64, below: i64, now_ms: i64) -> io::Result<Option<(Segment, u64)>> {
+        let files = &self.files;
+        let length = files.length(base, FileKind::Log)?.unwrap_or(0);
+        let (Some(mut offsets), Some(mut times)) =
+            (IndexFile::<OffsetIndexEntry>::load(files, base)?, IndexFile::load(files, base)?)
+        else {
+            return Ok(None);
+        };
+        let follows = |previous: Option<OffsetIndexEntry>, entry: OffsetIndexEntry| {
+            let (offset, position) = previous.map_or((0, 0), |previous| (previous.relative_offset, previous.position));
+            entry.relative_offset > offset && entry.position > position && u64::from(entry.position) < length
+        };
+        let sound = offsets.sound_entries(files, base, follows)?;
+        offsets.truncate(files, base, sound)?;
+        let relative = below.saturating_sub(base);
+        let last = offsets.last_where(files, base, ReadFrom::Disk, |entry| i64::from(entry.relative_offset) < relative)?;
+        let kept = offsets.count_where(files, base, |entry| i64::from(entry.relative_offset) < relative)?;
+        let Some(last) = last else { return Ok(None) };
+        offsets.truncate(files, base, kept)?;
+        let sound = times.sound_entries(files, base, |previous: Option<super::super::format::time_index::TimeIndexEntry>, entry| {
+            previous.is_none_or(|previous| previous.timestamp < entry.timestamp && previous.relative_offset <= entry.relative_offset)
+                && entry.relative_offset <= last.relative_offset
+        })?;
+        times.truncate(files, base, sound)?;
+        let mut segment = Segment::empty(base, now_ms);
+        let mut scanner = BatchScanner::new(segment.file(files)?, u64::from(last.position), length);
+        let stands = scanner.next_header()?.is_some_and(|(_, header)| {
+            header.last_offset() - base == i64::from(last.relative_offset)
+        });
+        if !stands {
+            return Ok(None);
+        }
+        segment.resume(offsets, times, u64::from(last.position));
+        let mut scanner = BatchScanner::new(segment.file(files)?, 0, length);
+        if let Some((_, first)) = scanner.next_header()? {
+            segment.set_first_timestamp(first.max_timestamp);
+        }
+        Ok(Some((segment, u64::from(last.position))))
+    }
+
+    /// Takes the batches from `start` on in, as far as they are whole and the log's; false when bytes behind them
+    /// were cut off.
+    fn scan_into(&mut self, mut segment: Segment, start: u64, trust: &Trust) -> io::Result<bool> {
+        let base = segment.base_offset;
+        let file = segment.file(&self.files)?;
+        let length = file.length()?;
+        if start == 0 {
+            segment.offsets.truncate(&self.files, base, 0)?;
+            segment.times.truncate(&self.files, base, 0)?;
+        }
+        segment.grown = length;
+        let mut least = base;
+        let mut scanner = BatchScanner::new(file, start, length);
+        loop {
+            let at = scanner.position();
+            let next = if trust.everything { scanner.next_header()? } else { scanner.next_verified()? };
+            let Some((_, header)) = next.filter(|(_, header)| header.base_offset >= least && header.base_offset < trust.end)
+            else {
+                segment.size = at;
+                break;
+            };
+            // Inside a file that is not trusted no offset is missing, for compaction makes trusted ones.
+            if !trust.everything && header.base_offset > self.next_offset.max(least) && at > start && least >= trust.below {
+                segment.size = at;
+                break;
+            }
+            if segment.note(&header, self.config.index_interval_bytes) {
+                segment.offsets.flush(&self.files, base)?;
+                segment.times.flush(&self.files, base)?;
+            }
+            self.epochs.note(header.leader_epoch, header.base_offset);
+            least = header.next_offset();
+            self.next_offset = least;
+        }
+        let cut = length - segment.size;
+        if cut > 0 {
+            tracing::info!(
+                directory = %self.files.directory().display(), log_end_offset = self.next_offset, dropped_bytes = cut,
+                "cut the log behind its last whole batch"
+            );
+            segment.trim(&self.files)?;
+        }
+        if !trust.everything {
+            self.bytes_unchecked += segment.size - start;
+        }
+        segment.aborted = self.aborted_entries(base)?;
+        self.segments.push(segment);
+        Ok(cut == 0)
+    }
+
+    fn seal_last(&mut self) -> io::Result<()> {
+        let Some(segment) = self.segments.last_mut() else { return Ok(()) };
+        segment.complete(&self.files)?;
+        segment.mark_sealed();
+        let base = segment.base_offset;
+        for kind in [FileKind::OffsetIndex, FileKind::TimeIndex] {
+            let file = self.files.open_existing(base, kind)?;
+            self.mark_dirty(FileName::Segment(base, kind), file, true);
+        }
+        Ok(())
+    }
+
+    /// Whole entries in a segment's transaction index.
+    fn aborted_entries(&self, base: i64) -> io::Result<u32> {
+        let length = self.files.length(base, FileKind::TransactionIndex)?.unwrap_or(0);
+        Ok(u32::try_from(length / transaction_index::ENTRY_BYTES as u64).unwrap_or(u32::MAX))
+    }
+
+    /// Puts segments aside that do not continue the log. Nothing in them was ever acknowledged, for the high
+    /// watermark passes a roll only once what precedes it is synced; unless the disk itself lost bytes, so they are
+    /// kept under another name.
+    fn quarantine(&mut self, bases: &[i64]) -> io::Result<()> {
+        for base in bases {
+            let path = self.files.path(*base, FileKind::Log);
+            tracing::error!(path = %path.display(), "segment behind the log's end put aside as .quarantined; look at the disk");
+            self.files.disk().rename(&path, &path.with_extension("log.quarantined"))?;
+            for kind in [FileKind::OffsetIndex, FileKind::TimeIndex, FileKind::TransactionIndex] {
+                self.files.disk().remove(&self.files.path(*base, kind))?;
+            }
+            self.files.forget(*base);
+        }
+        Ok(())
+    }
+
+    #[allow(dead_code, reason = "names the error of this module's callers")]
+    fn shortened(&self, expected: i64) -> LogError {
+        LogError::Shortened { path: self.files.directory().to_owned(), found: self.next_offset, expected }
+    }
+}

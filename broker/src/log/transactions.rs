@@ -1,0 +1,100 @@
+//! What the log knows of transactions: up to where they have ended, and which data was aborted.
+//!
+//! A segment's `.txnindex` tells of the transactions whose abort marker is in it.
+
+use std::io::{self, IoSlice};
+
+use super::dirty::FileName;
+use super::format::transaction_index::{self, AbortedTransaction};
+use super::files::LogFiles;
+use super::producers::CompletedTransaction;
+use super::segment::Segment;
+use super::{Log, LogError, LogView};
+use crate::disk::FileKind;
+
+impl Log {
+    /// The offset of the first record whose transaction has not ended, or whose end is not below the high watermark.
+    pub(crate) fn first_unstable_offset(&self) -> Option<i64> {
+        self.producers.first_unstable_offset()
+    }
+
+    /// The high watermark moved.
+    pub(crate) fn high_watermark_moved(&mut self, high_watermark: i64) {
+        self.producers.high_watermark_moved(high_watermark);
+    }
+
+    /// Writes down an aborted transaction whose marker was just appended.
+    pub(super) fn note_completed(&mut self, completed: &CompletedTransaction) -> io::Result<()> {
+        if !completed.aborted {
+            return Ok(());
+        }
+        let last_stable_offset = self.producers.last_stable_offset_after(completed, self.next_offset);
+        let entry = AbortedTransaction {
+            producer_id: completed.producer_id,
+            first_offset: completed.first_offset,
+            last_offset: completed.last_offset,
+            last_stable_offset,
+        };
+        self.add_aborted(completed.last_offset, entry)
+    }
+
+    /// Adds an entry to the transaction index of the segment that holds `marker_offset`.
+    pub(super) fn add_aborted(&mut self, marker_offset: i64, entry: AbortedTransaction) -> io::Result<()> {
+        let place = self.segment_of(marker_offset);
+        let Some(segment) = self.segments.get_mut(place) else { return Ok(()) };
+        let (base, at) = (segment.base_offset, u64::from(segment.aborted) * transaction_index::ENTRY_BYTES as u64);
+        let file = self.files.open(base, FileKind::TransactionIndex)?;
+        file.write_at(at, &mut [IoSlice::new(&entry.encode())])?;
+        segment.aborted += 1;
+        let is_new = segment.aborted == 1;
+        self.mark_dirty(FileName::Segment(base, FileKind::TransactionIndex), file, is_new);
+        Ok(())
+    }
+
+    /// Segments with aborted transactions from `offset` on, to look in without holding the log.
+    pub(crate) fn view_aborted(&self, offset: i64) -> LogView {
+        let segments = &self.segments[self.segment_of(offset)..];
+        let segments = segments.iter().filter(|segment| segment.aborted > 0).cloned().collect();
+        LogView::of(self.files.clone(), segments)
+    }
+}
+
+impl LogView {
+    /// The aborted transactions with records in [`from`, `end`), in the order of their markers. May wait for the disk.
+    ///
+    /// # Errors
+    /// [`LogError::Io`], [`LogError::Damaged`].
+    pub(crate) fn aborted(&self, from: i64, end: i64) -> Result<Vec<AbortedTransaction>, LogError> {
+        let mut found = Vec::new();
+        for segment in &self.segments {
+            let entries = read_aborted(&self.files, segment)?;
+            let done = entries.iter().any(|entry| entry.last_stable_offset >= end);
+            found.extend(entries.into_iter().filter(|entry| entry.last_offset >= from && entry.first_offset < end));
+            if done {
+                break;
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The entries of a segment's transaction index.
+pub(super) fn read_aborted(files: &LogFiles, segment: &Segment) -> Result<Vec<AbortedTransaction>, LogError> {
+    let path = || files.path(segment.base_offset, FileKind::TransactionIndex);
+    let failed = |source| LogError::Io { path: path(), source };
+    if segment.aborted == 0 {
+        return Ok(Vec::new());
+    }
+    let mut bytes = vec![0; segment.aborted as usize * transaction_index::ENTRY_BYTES];
+    let file = files.open_existing(segment.base_offset, FileKind::TransactionIndex).map_err(failed)?;
+    let read = file.read_at(0, &mut bytes).map_err(failed)?;
+    let damaged = |position: usize| LogError::Damaged { path: path(), position: position as u64 };
+    if read < bytes.len() {
+        return Err(damaged(read));
+    }
+    let (entries, _) = bytes.as_chunks::<{ transaction_index::ENTRY_BYTES }>();
+    let decode = |(place, entry): (usize, &[u8; transaction_index::ENTRY_BYTES])| {
+        AbortedTransaction::decode(*entry).map_err(|_| damaged(place * transaction_index::ENTRY_BYTES))
+    };
+    entries.iter().enumerate().map(decode).collect()
+}
