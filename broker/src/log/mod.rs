@@ -11,6 +11,7 @@ mod error;
 #[allow(dead_code, reason = "the log's own files come to use these formats one by one")]
 pub(crate) mod format;
 mod index;
+#[allow(dead_code, reason = "markers come with the transaction coordinator")]
 mod producers;
 mod read;
 mod recovery;
