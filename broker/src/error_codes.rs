@@ -11,6 +11,7 @@ impl From<&AppendError> for ErrorCode {
         match error {
             AppendError::Sequence(SequenceError::StaleEpoch { .. }) => Self::InvalidProducerEpoch,
             AppendError::Sequence(SequenceError::OutOfOrder { .. }) => Self::OutOfOrderSequenceNumber,
+            AppendError::Sequence(SequenceError::TransactionOpen { .. }) => Self::InvalidTxnState,
             AppendError::Deleted => Self::UnknownTopicOrPartition,
             AppendError::Log(_) | AppendError::Offline | AppendError::OutOfSpace => Self::KafkaStorageError,
         }

@@ -30,6 +30,11 @@ impl LeaderEpochs {
         }
     }
 
+    /// Notes others' epochs behind these.
+    pub(super) fn extend(&mut self, other: &Self) {
+        other.starts.iter().for_each(|(epoch, start)| self.note(*epoch, *start));
+    }
+
     /// The last epoch; −1 when there is none.
     pub(super) fn latest(&self) -> i32 {
         self.starts.last().map_or(-1, |(epoch, _)| *epoch)

@@ -126,6 +126,15 @@ impl<E: IndexEntry> IndexFile<E> {
         Ok(())
     }
 
+    /// Takes every entry out, of the file too, whatever is in it.
+    pub(super) fn clear(&mut self, files: &LogFiles, segment: i64) -> io::Result<()> {
+        *self = Self::empty();
+        if files.length(segment, E::KIND)?.is_some_and(|length| length > 0) {
+            files.open(segment, E::KIND)?.truncate(0)?;
+        }
+        Ok(())
+    }
+
     /// How many entries from the first on may be kept: those for which `follows` holds of each and the one before.
     pub(super) fn sound_entries(
         &self,

@@ -70,6 +70,21 @@ impl Segment {
         files.open_existing(self.base_offset, FileKind::Log)
     }
 
+    /// Continues at `size`, where the batch of the last entry of `offsets` begins.
+    pub(super) fn resume(
+        &mut self,
+        offsets: IndexFile<OffsetIndexEntry>,
+        times: IndexFile<TimeIndexEntry>,
+        size: u64,
+        first_timestamp: i64,
+    ) {
+        if let Some(last) = times.last() {
+            self.max_timestamp = last.timestamp;
+            self.max_timestamp_offset = self.base_offset + i64::from(last.relative_offset);
+        }
+        (self.offsets, self.times, self.size, self.first_timestamp) = (offsets, times, size, first_timestamp);
+    }
+
     /// Whether a batch must go to another segment.
     pub(super) fn must_roll(&self, header: &BatchHeader, last_offset: i64, config: &LogConfig, now_ms: i64) -> bool {
         let index_is_full = |entries: u32, entry_bytes: u32| entries >= (config.segment_index_bytes / entry_bytes).max(1);

@@ -79,7 +79,7 @@ impl BatchBuilder {
         let transactional = producer.is_some_and(|producer| producer.transactional);
         let header = BatchHeader {
             base_offset: 0,
-            batch_length: (HEADER_BYTES - 12 + body.len()) as i32,
+            batch_length: BatchHeader::batch_length_for(body.len()),
             leader_epoch: -1,
             magic: 2,
             checksum: 0,

@@ -114,6 +114,11 @@ impl BatchHeader {
         PREFIX_BYTES + usize::try_from(self.batch_length).unwrap_or(0)
     }
 
+    /// The batch length field of a batch with so many bytes behind its header.
+    pub(super) fn batch_length_for(body_bytes: usize) -> i32 {
+        (HEADER_BYTES - PREFIX_BYTES + body_bytes) as i32
+    }
+
     /// Offset of the last record, also where compaction removed it.
     #[must_use]
     pub fn last_offset(&self) -> i64 {

@@ -4,6 +4,7 @@
 
 mod builder;
 mod compression;
+mod control;
 mod error;
 mod header;
 mod record;
@@ -12,6 +13,7 @@ mod tests;
 
 pub use builder::{BatchBuilder, BatchProducer};
 pub use compression::Compression;
+pub use control::{EndTransactionMarker, control_batch, read_marker};
 pub use error::RecordsError;
 pub use header::{BatchHeader, HEADER_BYTES, STAMPED_BYTES, TimestampType, advance_sequence};
 pub use record::{DECOMPRESSED_BYTES_MAX, Record, RecordHeader, read_batch};

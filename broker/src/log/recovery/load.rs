@@ -4,12 +4,12 @@ use std::io;
 
 use super::super::dirty::FileName;
 use super::super::format::offset_index::OffsetIndexEntry;
+use super::super::format::time_index::TimeIndexEntry;
 use super::super::format::transaction_index;
 use super::super::index_file::IndexFile;
-use super::super::read::ReadFrom;
 use super::super::scan::BatchScanner;
 use super::super::segment::Segment;
-use super::super::{Log, LogError};
+use super::super::Log;
 use crate::disk::FileKind;
 
 /// What of a log is believed.
@@ -30,9 +30,9 @@ impl Log {
             match next {
                 Some(next) if is_trusted => self.load_sealed(base, next, now_ms)?,
                 _ => {
-                    // Between segments that were compacted offsets may be missing; those are all trusted.
                     let is_whole = self.load_scanned(base, trust, now_ms)?;
-                    let goes_on = next.is_none_or(|next| is_whole && next == self.next_offset);
+                    let follows = |next: i64| is_whole && self.follows(next, self.next_offset, trust);
+                    let goes_on = next.is_none_or(follows);
                     if !goes_on || self.next_offset >= trust.end {
                         return self.quarantine(&bases[place + 1..]);
                     }
@@ -104,18 +104,17 @@ impl Log {
             let (offset, position) = previous.map_or((0, 0), |previous| (previous.relative_offset, previous.position));
             entry.relative_offset > offset && entry.position > position && u64::from(entry.position) < length
         };
-        let sound = offsets.sound_entries(files, base, follows)?;
-        offsets.truncate(files, base, sound)?;
         let relative = below.saturating_sub(base);
-        let last = offsets.last_where(files, base, ReadFrom::Disk, |entry| i64::from(entry.relative_offset) < relative)?;
-        let kept = offsets.count_where(files, base, |entry| i64::from(entry.relative_offset) < relative)?;
-        let Some(last) = last else { return Ok(None) };
+        let kept = offsets.sound_entries(files, base, |previous, entry| {
+            follows(previous, entry) && i64::from(entry.relative_offset) < relative
+        })?;
         offsets.truncate(files, base, kept)?;
-        let sound = times.sound_entries(files, base, |previous: Option<super::super::format::time_index::TimeIndexEntry>, entry| {
-            previous.is_none_or(|previous| previous.timestamp < entry.timestamp && previous.relative_offset <= entry.relative_offset)
+        let Some(last) = offsets.last() else { return Ok(None) };
+        let kept = times.sound_entries(files, base, |previous: Option<TimeIndexEntry>, entry| {
+            previous.is_none_or(|previous| previous.timestamp < entry.timestamp)
                 && entry.relative_offset <= last.relative_offset
         })?;
-        times.truncate(files, base, sound)?;
+        times.truncate(files, base, kept)?;
         let mut segment = Segment::empty(base, now_ms);
         let mut scanner = BatchScanner::new(segment.file(files)?, u64::from(last.position), length);
         let stands = scanner.next_header()?.is_some_and(|(_, header)| {
@@ -124,11 +123,9 @@ impl Log {
         if !stands {
             return Ok(None);
         }
-        segment.resume(offsets, times, u64::from(last.position));
-        let mut scanner = BatchScanner::new(segment.file(files)?, 0, length);
-        if let Some((_, first)) = scanner.next_header()? {
-            segment.set_first_timestamp(first.max_timestamp);
-        }
+        let first = BatchScanner::new(segment.file(files)?, 0, length).next_header()?;
+        let first_timestamp = first.map_or(-1, |(_, header)| header.max_timestamp);
+        segment.resume(offsets, times, u64::from(last.position), first_timestamp);
         Ok(Some((segment, u64::from(last.position))))
     }
 
@@ -139,8 +136,8 @@ impl Log {
         let file = segment.file(&self.files)?;
         let length = file.length()?;
         if start == 0 {
-            segment.offsets.truncate(&self.files, base, 0)?;
-            segment.times.truncate(&self.files, base, 0)?;
+            segment.offsets.clear(&self.files, base)?;
+            segment.times.clear(&self.files, base)?;
         }
         segment.grown = length;
         let mut least = base;
@@ -148,16 +145,14 @@ impl Log {
         loop {
             let at = scanner.position();
             let next = if trust.everything { scanner.next_header()? } else { scanner.next_verified()? };
-            let Some((_, header)) = next.filter(|(_, header)| header.base_offset >= least && header.base_offset < trust.end)
+            let Some((_, header)) = next.filter(|(_, header)| {
+                let is_first = at == start && start > 0;
+                (is_first || self.follows(header.base_offset, least, trust)) && header.base_offset < trust.end
+            })
             else {
                 segment.size = at;
                 break;
             };
-            // Inside a file that is not trusted no offset is missing, for compaction makes trusted ones.
-            if !trust.everything && header.base_offset > self.next_offset.max(least) && at > start && least >= trust.below {
-                segment.size = at;
-                break;
-            }
             if segment.note(&header, self.config.index_interval_bytes) {
                 segment.offsets.flush(&self.files, base)?;
                 segment.times.flush(&self.files, base)?;
@@ -180,6 +175,13 @@ impl Log {
         segment.aborted = self.aborted_entries(base)?;
         self.segments.push(segment);
         Ok(cut == 0)
+    }
+
+    /// Whether a batch at `offset` continues a log that ends at `end`. Only compaction leaves offsets out, and only of
+    /// what is below the recovery point, unless nobody knows that any more.
+    fn follows(&self, offset: i64, end: i64, trust: &Trust) -> bool {
+        let may_miss = trust.everything || self.config.compact || end < trust.below;
+        offset == end || may_miss && offset > end
     }
 
     fn seal_last(&mut self) -> io::Result<()> {
@@ -214,10 +216,5 @@ impl Log {
             self.files.forget(*base);
         }
         Ok(())
-    }
-
-    #[allow(dead_code, reason = "names the error of this module's callers")]
-    fn shortened(&self, expected: i64) -> LogError {
-        LogError::Shortened { path: self.files.directory().to_owned(), found: self.next_offset, expected }
     }
 }

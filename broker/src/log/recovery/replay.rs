@@ -1,0 +1,138 @@
+//! What is known of producers, transactions and leader epochs, from what was written down and the batches since.
+
+use super::super::checkpoint::LEADER_EPOCHS;
+use super::super::dirty::FileName;
+use super::super::epochs::LeaderEpochs;
+use super::super::format::producer_snapshot::{self, ProducerSnapshotEntry};
+use super::super::format::{leader_epoch_checkpoint, names, transaction_index};
+use super::super::scan::{BatchScanner, read_whole};
+use super::super::transactions::read_aborted;
+use super::super::{Log, LogError, ProducerStates};
+use super::directory::Found;
+use super::load::Trust;
+use crate::disk::FileKind;
+use pillion_wire::records::{BatchHeader, read_marker};
+
+/// The largest file of either kind that is read: a hundred thousand producers.
+const FILE_BYTES_MAX: usize = 16 << 20;
+
+impl Log {
+    pub(super) fn replay(&mut self, found: &Found, trust: &Trust) -> Result<(), LogError> {
+        let failed = |source| LogError::Io { path: self.files.directory().to_owned(), source };
+        let first = self.segments.first().map_or(self.next_offset, |segment| segment.base_offset);
+        let epochs_known = self.load_epochs(found).map_err(failed)?;
+        let aborted_from = if trust.everything { i64::MAX } else { self.trim_aborted(trust.below)? };
+        let (snapshot, producers) = self.load_snapshot(found, aborted_from).map_err(|source| self.failed(source))?;
+        self.snapshot_offset = snapshot.unwrap_or(-1);
+        self.producers = ProducerStates::restore(producers);
+        let producers_from = snapshot.unwrap_or(first);
+        let from = if epochs_known { producers_from } else { first };
+        if from < self.next_offset {
+            self.walk(from, producers_from, aborted_from)?;
+        }
+        self.producers.high_watermark_moved(self.next_offset);
+        Ok(())
+    }
+
+    /// Takes in the leader epochs that were written down, before those found while segments were scanned; false when
+    /// none are to be had.
+    fn load_epochs(&mut self, found: &Found) -> std::io::Result<bool> {
+        let scanned = std::mem::take(&mut self.epochs);
+        let content = match found.has_epochs {
+            true => self.files.disk().read_small(&self.files.path_of(LEADER_EPOCHS), FILE_BYTES_MAX)?,
+            false => None,
+        };
+        let text = content.and_then(|content| String::from_utf8(content).ok());
+        let starts = text.and_then(|text| leader_epoch_checkpoint::decode(&text).ok());
+        let saved = starts.and_then(|starts| LeaderEpochs::from_checkpoint(starts, self.next_offset));
+        let is_known = self.segments.is_empty() || saved.as_ref().is_some_and(|saved| saved.latest() >= 0);
+        if is_known {
+            self.epochs = saved.unwrap_or_default();
+            self.epochs.extend(&scanned);
+        }
+        Ok(is_known)
+    }
+
+    /// Cuts transaction indexes to the transactions that ended below `below`; answers the offset from which they must
+    /// be made again.
+    fn trim_aborted(&mut self, below: i64) -> Result<i64, LogError> {
+        let mut from = below;
+        for place in self.segment_of(below)..self.segments.len() {
+            let segment = &self.segments[place];
+            let base = segment.base_offset;
+            let kept = match read_aborted(&self.files, segment) {
+                Ok(entries) => entries.iter().take_while(|entry| entry.last_offset < below).count(),
+                Err(LogError::Damaged { .. }) => 0,
+                Err(error) => return Err(error),
+            };
+            if kept == 0 {
+                from = from.min(base.max(self.log_start_offset));
+            }
+            let (length, kept) = (kept * transaction_index::ENTRY_BYTES, kept as u32);
+            let exists = self.files.length(base, FileKind::TransactionIndex).map_err(|source| self.failed(source))?;
+            if exists.is_some_and(|exists| exists != length as u64) {
+                let cut = self.files.open(base, FileKind::TransactionIndex).and_then(|file| file.truncate(length as u64).map(|()| file));
+                let file = cut.map_err(|source| self.failed(source))?;
+                self.mark_dirty(FileName::Segment(base, FileKind::TransactionIndex), file, false);
+            }
+            self.segments[place].aborted = kept;
+        }
+        Ok(from)
+    }
+
+    /// The newest snapshot at or before `at` that is whole. Those behind the log's end go.
+    fn load_snapshot(&self, found: &Found, at: i64) -> std::io::Result<(Option<i64>, Vec<ProducerSnapshotEntry>)> {
+        for offset in found.snapshots.iter().rev().copied() {
+            let path = self.files.path_of(&names::snapshot_file(offset));
+            if offset > self.next_offset {
+                self.files.disk().remove(&path)?;
+                continue;
+            }
+            if offset > at {
+                continue;
+            }
+            let content = self.files.disk().read_small(&path, FILE_BYTES_MAX)?;
+            if let Some(Ok(producers)) = content.map(|content| producer_snapshot::decode(&content)) {
+                return Ok((Some(offset), producers));
+            }
+            tracing::info!(path = %path.display(), "passing over a producer snapshot that is not whole");
+            self.files.disk().remove(&path)?;
+        }
+        Ok((None, Vec::new()))
+    }
+
+    /// Walks the batches from `from` on.
+    fn walk(&mut self, from: i64, producers_from: i64, aborted_from: i64) -> Result<(), LogError> {
+        for place in self.segment_of(from)..self.segments.len() {
+            let segment = &self.segments[place];
+            let path = self.files.path(segment.base_offset, FileKind::Log);
+            let failed = |source| LogError::Io { path: path.clone(), source };
+            let start = segment.position_before(&self.files, from, super::super::ReadFrom::Disk)?;
+            let file = segment.file(&self.files).map_err(failed)?;
+            let mut scanner = BatchScanner::new(std::sync::Arc::clone(&file), start, segment.size);
+            while let Some((position, header)) = scanner.next_header().map_err(failed)? {
+                self.epochs.note(header.leader_epoch, header.base_offset);
+                if header.base_offset < producers_from {
+                    continue;
+                }
+                if header.is_control() {
+                    let batch = read_whole(&*file, &path, position, header.size())?;
+                    self.replay_marker(&header, &batch, aborted_from)?;
+                } else {
+                    self.producers.note(&header);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn replay_marker(&mut self, header: &BatchHeader, batch: &[u8], aborted_from: i64) -> Result<(), LogError> {
+        let Ok(Some(marker)) = read_marker(batch) else { return Ok(()) };
+        match self.producers.note_marker(header, &marker) {
+            Some(completed) if header.base_offset >= aborted_from => {
+                self.note_completed(&completed).map_err(|source| self.failed(source))
+            }
+            _ => Ok(()),
+        }
+    }
+}
