@@ -22,7 +22,11 @@ impl From<&LogError> for ErrorCode {
     fn from(error: &LogError) -> Self {
         match error {
             LogError::OffsetOutOfRange { .. } => Self::OffsetOutOfRange,
-            LogError::Io { .. } | LogError::Damaged { .. } | LogError::NotCached => Self::KafkaStorageError,
+            LogError::Io { .. }
+            | LogError::Damaged { .. }
+            | LogError::NotCached
+            | LogError::Shortened { .. }
+            | LogError::Offline(_) => Self::KafkaStorageError,
         }
     }
 }

@@ -4,6 +4,7 @@
 
 mod broker;
 mod catalogue;
+mod checkpoints;
 mod clock;
 mod config;
 mod data_directory;
@@ -18,6 +19,8 @@ mod handlers;
 mod kafka_fixture;
 mod leftovers;
 mod log;
+mod log_settings;
+mod maintenance;
 mod network;
 mod partition;
 mod start;

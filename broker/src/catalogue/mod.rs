@@ -17,6 +17,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use pillion_wire::records::{BatchBuilder, BatchHeader, Compression, Record, read_batch};
+use uuid::Uuid;
 
 pub use error::CatalogueError;
 pub(crate) use name::check_topic_name;
@@ -24,8 +25,8 @@ pub(crate) use record::{ConfigEntry, TopicRecord};
 use record::{LeaderEpochRecord, ProducerIdsRecord};
 pub(crate) use topics::{Topic, Topics, TopicsSnapshot, is_internal};
 
-use crate::disk::Disk;
-use crate::log::{Log, LogConfig, LogError, ReadFrom};
+use crate::disk::OpenFiles;
+use crate::log::{Log, LogConfig, LogError, Opening, ReadFrom};
 
 /// Its directory. Never `__cluster_metadata-0`, which is Kafka's own and means something else.
 pub(crate) const DIRECTORY: &str = "__pillion_catalogue-0";
@@ -34,8 +35,6 @@ const PRODUCER_IDS_KEY: &str = "producer-ids";
 const TOPIC_PREFIX: &str = "topic/";
 /// Producer ids made durable at once: a crash wastes at most so many.
 const PRODUCER_IDS_BLOCK: i64 = 1_000;
-/// Settings of the catalogue's own log, compiled in: they must be known before anything can be read.
-const LOG: LogConfig = LogConfig { segment_bytes: 1 << 30, grow_ahead_bytes: 64 * 1024 };
 
 /// The catalogue's log and what it says.
 pub(crate) struct Catalogue {
@@ -56,8 +55,9 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError`] when it cannot be read, or was written by a newer version.
-    pub(crate) fn open(disk: &Arc<dyn Disk>, data: &Path, clean: bool) -> Result<Self, CatalogueError> {
-        let log = Log::open(Arc::clone(disk), data.join(DIRECTORY), LOG, clean)?;
+    pub(crate) fn open(files: &Arc<OpenFiles>, data: &Path, clean: bool) -> Result<Self, CatalogueError> {
+        let opening = Opening { clean, recovery_point: 0, log_start_offset: 0, now_ms: crate::clock::now_ms() };
+        let log = Log::open(Arc::clone(files), &data.join(DIRECTORY), Uuid::nil(), Arc::new(log_config()), opening)?;
         let entries = replay(&log)?;
         let leader_epoch = record::read::<LeaderEpochRecord>(entries.get(LEADER_EPOCH_KEY))?;
         let producer_ids = record::read::<ProducerIdsRecord>(entries.get(PRODUCER_IDS_KEY))?;
@@ -148,6 +148,17 @@ impl Catalogue {
     }
 }
 
+/// Settings of the catalogue's own log, compiled in: they must be known before anything can be read.
+fn log_config() -> LogConfig {
+    LogConfig {
+        segment_bytes: 1 << 20,
+        grow_ahead_bytes: 64 * 1024,
+        delete: false,
+        compact: true,
+        ..LogConfig::default()
+    }
+}
+
 impl State {
     /// Appends one batch of changes and syncs it, then takes it in.
     fn write(&mut self, changes: impl IntoIterator<Item = (String, Option<Bytes>)>) -> Result<(), CatalogueError> {
@@ -160,7 +171,7 @@ impl State {
         }
         let batch = builder.build(None)?;
         let header = BatchHeader::parse(&batch)?;
-        self.log.append(&batch, header, self.leader_epoch)?;
+        self.log.append(&batch, header, self.leader_epoch, timestamp)?;
         self.log.sync()?;
         for (key, value) in changes {
             apply(&mut self.entries, key, value);

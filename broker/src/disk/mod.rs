@@ -4,7 +4,7 @@
 //! here knows of Kafka or of tasks; every call may block but [`DiskFile::read_cached_at`].
 
 mod mapped;
-pub(crate) mod open_files;
+mod open_files;
 mod real;
 mod simulated;
 #[cfg(test)]
@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use mapped::MappedFile;
+pub(crate) use open_files::{FileKey, FileKind, OpenFiles};
 pub use real::RealDisk;
 pub use simulated::SimulatedDisk;
 

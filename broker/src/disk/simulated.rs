@@ -203,6 +203,14 @@ impl Disk for SimulatedDisk {
         Ok(())
     }
 
+    fn sync_all(&self, path: &Path) -> io::Result<()> {
+        let files: Vec<_> = self.state.lock().visible.values().cloned().collect();
+        for content in files {
+            self.file(content).sync()?;
+        }
+        self.sync_directory(path)
+    }
+
     fn space(&self, _path: &Path) -> io::Result<Space> {
         Ok(Space { free: 1 << 40, total: 1 << 41 })
     }

@@ -90,7 +90,7 @@ impl Log {
             Some(_) => self.roll(now_ms),
             None => {
                 let created = self.files.disk().create_directory(self.files.directory());
-                created.map_err(|source| self.failed(source))?;
+                created.and_then(|()| self.write_metadata()).map_err(|source| self.failed(source))?;
                 self.begin_segment(now_ms)
             }
         }

@@ -3,11 +3,13 @@
 use std::io::{self, IoSlice};
 
 use super::dirty::FileName;
-use super::format::{leader_epoch_checkpoint, names, producer_snapshot};
+use super::format::{leader_epoch_checkpoint, names, partition_metadata, producer_snapshot};
 use super::{Log, LogError};
 
 /// The file with leader epochs.
 pub(super) const LEADER_EPOCHS: &str = "leader-epoch-checkpoint";
+/// The file with the topic's id.
+const PARTITION_METADATA: &str = "partition.metadata";
 
 impl Log {
     /// Bytes that a start would have to look at.
@@ -72,6 +74,19 @@ impl Log {
         self.recovery_point_pending = Some(self.next_offset);
         self.bytes_unchecked = 0;
         self.sync()
+    }
+
+    /// Writes the topic's id into the partition's directory, for Kafka's tools and for a way back to Kafka; the
+    /// catalogue is what this broker goes by, so the file need not be synced.
+    pub(super) fn write_metadata(&self) -> io::Result<()> {
+        let content = partition_metadata::encode(self.topic_id);
+        let path = self.files.path_of(PARTITION_METADATA);
+        if self.files.disk().length_of(&path)? == Some(content.len() as u64) {
+            return Ok(());
+        }
+        let file = self.files.disk().open(&path)?;
+        file.truncate(0)?;
+        file.write_at(0, &mut [IoSlice::new(content.as_bytes())])
     }
 
     fn is_trimmed(&self) -> bool {

@@ -31,14 +31,17 @@ use std::sync::Arc;
 
 pub(crate) use append::Appended;
 pub(crate) use config::LogConfig;
-pub(crate) use dirty::{Dirty, DirtyFile};
+pub(crate) use dirty::Dirty;
 pub use error::LogError;
 pub(crate) use format::transaction_index::AbortedTransaction;
 pub(crate) use producers::{ProducerStates, SequenceError, Verdict};
-pub(crate) use read::{LogSlice, LogView, ReadFrom};
+pub(crate) use read::{LogSlice, LogView, ReadFrom, Viewed};
 pub(crate) use recovery::Opening;
 pub(crate) use timestamps::TimestampedOffset;
 
+use uuid::Uuid;
+
+use crate::disk::OpenFiles;
 use epochs::LeaderEpochs;
 use files::LogFiles;
 use removal::RenamedFile;
@@ -77,9 +80,31 @@ pub(crate) struct Log {
     dirty: Vec<DirtyFile>,
     /// Deleted segments' files that are still there under another name.
     renamed: Vec<RenamedFile>,
+    /// The topic's id, written into the partition's directory when that is made.
+    topic_id: Uuid,
 }
 
 impl Log {
+    /// A log without a segment, and nothing looked for on the disk.
+    pub(crate) fn nothing(open: Arc<OpenFiles>, directory: &Path, topic_id: Uuid, config: Arc<LogConfig>) -> Self {
+        Self {
+            files: LogFiles::new(open, directory),
+            config,
+            segments: Vec::new(),
+            log_start_offset: 0,
+            next_offset: 0,
+            recovery_point: 0,
+            recovery_point_pending: None,
+            bytes_unchecked: 0,
+            epochs: LeaderEpochs::default(),
+            producers: ProducerStates::default(),
+            snapshot_offset: -1,
+            dirty: Vec::new(),
+            renamed: Vec::new(),
+            topic_id,
+        }
+    }
+
     /// The partition's directory.
     pub(crate) fn directory(&self) -> &Path {
         self.files.directory()
@@ -98,6 +123,12 @@ impl Log {
     /// The first offset there is.
     pub(crate) fn log_start_offset(&self) -> i64 {
         self.log_start_offset
+    }
+
+    /// The log's start, where its first segment begins before it.
+    pub(crate) fn moved_start(&self) -> Option<i64> {
+        let first = self.segments.first().map_or(0, |segment| segment.base_offset);
+        (self.log_start_offset > first).then_some(self.log_start_offset)
     }
 
     /// The offset the next record gets.

@@ -91,12 +91,8 @@ impl Log {
     /// # Errors
     /// As [`Log::read`].
     pub(crate) fn position_of(&self, offset: i64, from: ReadFrom) -> Result<LogPosition, LogError> {
-        for segment in &self.segments[self.segment_of(offset)..] {
-            if let Some((position, header)) = segment.find(&self.files, offset, from)? {
-                return Ok(LogPosition { offset: header.base_offset.max(offset), segment: segment.base_offset, position });
-            }
-        }
-        Ok(self.end())
+        let found = position_of(&self.files, &self.segments[self.segment_of(offset)..], offset, from)?;
+        Ok(found.unwrap_or_else(|| self.end()))
     }
 
     /// Whether a reader may stand at `offset`: from the log's start to its end, both included.
@@ -130,6 +126,17 @@ impl LogView {
     }
 }
 
+impl LogView {
+    /// Where the batch that holds `offset`, or the first one behind it, begins, if it is in these segments. May wait
+    /// for the disk.
+    ///
+    /// # Errors
+    /// As [`LogView::read`].
+    pub(crate) fn position_of(&self, offset: i64) -> Result<Option<LogPosition>, LogError> {
+        position_of(&self.files, &self.segments, offset, ReadFrom::Disk)
+    }
+}
+
 impl LogError {
     /// Whether a file was deleted while it was looked for.
     pub(crate) fn is_missing_file(&self) -> bool {
@@ -158,6 +165,21 @@ fn read(
         let length = available.min(bytes_max.max(header.size()) as u64) as usize;
         let file = segment.file(files).map_err(|source| LogError::Io { path: files.directory().to_owned(), source })?;
         return Ok(Some(LogSlice { file, position, length }));
+    }
+    Ok(None)
+}
+
+fn position_of(
+    files: &LogFiles,
+    segments: &[Segment],
+    offset: i64,
+    from: ReadFrom,
+) -> Result<Option<LogPosition>, LogError> {
+    for segment in segments {
+        if let Some((position, header)) = segment.find(files, offset, from)? {
+            let offset = header.base_offset.max(offset);
+            return Ok(Some(LogPosition { offset, segment: segment.base_offset, position }));
+        }
     }
     Ok(None)
 }

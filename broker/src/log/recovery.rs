@@ -12,9 +12,9 @@ mod replay;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::epochs::LeaderEpochs;
-use super::files::LogFiles;
-use super::{Log, LogConfig, LogError, ProducerStates};
+use uuid::Uuid;
+
+use super::{Log, LogConfig, LogError};
 use crate::disk::OpenFiles;
 use directory::Found;
 use load::Trust;
@@ -46,28 +46,16 @@ impl Log {
     pub(crate) fn open(
         open: Arc<OpenFiles>,
         directory: &Path,
+        topic_id: Uuid,
         config: Arc<LogConfig>,
         opening: Opening,
     ) -> Result<Self, LogError> {
-        let files = LogFiles::new(open, directory);
+        let mut log = Self::nothing(open, directory, topic_id, config);
         let failed = |source| LogError::Io { path: directory.to_owned(), source };
-        let found = Found::list(&files, opening.log_start_offset).map_err(failed)?;
+        let found = Found::list(&log.files, opening.log_start_offset).map_err(failed)?;
         let start = opening.log_start_offset.max(found.bases.first().copied().unwrap_or(0));
-        let mut log = Self {
-            files,
-            config,
-            segments: Vec::with_capacity(found.bases.len()),
-            log_start_offset: start,
-            next_offset: found.bases.first().copied().unwrap_or(start),
-            recovery_point: 0,
-            recovery_point_pending: None,
-            bytes_unchecked: 0,
-            epochs: LeaderEpochs::default(),
-            producers: ProducerStates::default(),
-            snapshot_offset: -1,
-            dirty: Vec::new(),
-            renamed: Vec::new(),
-        };
+        log.log_start_offset = start;
+        log.next_offset = found.bases.first().copied().unwrap_or(start);
         let durable_end = if found.sync_failed { log.sync_failed_at().map_err(failed)? } else { None };
         let trust = Trust {
             everything: opening.clean && durable_end.is_none(),
@@ -80,6 +68,9 @@ impl Log {
             return Err(LogError::Shortened { path: directory.to_owned(), found: log.next_offset, expected });
         }
         log.replay(&found, &trust)?;
+        if !opening.clean && !log.segments.is_empty() {
+            log.write_metadata().map_err(failed)?;
+        }
         log.recovery_point = if trust.everything { log.next_offset } else { trust.below };
         if durable_end.is_some() {
             log.files.disk().remove(&log.files.path_of(SYNC_FAILED)).map_err(failed)?;

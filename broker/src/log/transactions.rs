@@ -78,23 +78,15 @@ impl LogView {
     }
 }
 
-/// The entries of a segment's transaction index.
+/// The entries of a segment's transaction index, up to the first that is none.
 pub(super) fn read_aborted(files: &LogFiles, segment: &Segment) -> Result<Vec<AbortedTransaction>, LogError> {
-    let path = || files.path(segment.base_offset, FileKind::TransactionIndex);
-    let failed = |source| LogError::Io { path: path(), source };
+    let failed = |source| LogError::Io { path: files.path(segment.base_offset, FileKind::TransactionIndex), source };
     if segment.aborted == 0 {
         return Ok(Vec::new());
     }
     let mut bytes = vec![0; segment.aborted as usize * transaction_index::ENTRY_BYTES];
     let file = files.open_existing(segment.base_offset, FileKind::TransactionIndex).map_err(failed)?;
     let read = file.read_at(0, &mut bytes).map_err(failed)?;
-    let damaged = |position: usize| LogError::Damaged { path: path(), position: position as u64 };
-    if read < bytes.len() {
-        return Err(damaged(read));
-    }
-    let (entries, _) = bytes.as_chunks::<{ transaction_index::ENTRY_BYTES }>();
-    let decode = |(place, entry): (usize, &[u8; transaction_index::ENTRY_BYTES])| {
-        AbortedTransaction::decode(*entry).map_err(|_| damaged(place * transaction_index::ENTRY_BYTES))
-    };
-    entries.iter().enumerate().map(decode).collect()
+    let (entries, _) = bytes[..read].as_chunks::<{ transaction_index::ENTRY_BYTES }>();
+    Ok(entries.iter().map_while(|entry| AbortedTransaction::decode(*entry).ok()).collect())
 }

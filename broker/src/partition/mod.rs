@@ -5,10 +5,14 @@
 //! of, what a power cut can take back. One lock orders everything; it is never held over a sync or a send.
 
 mod error;
+mod isolation;
+mod offline;
+mod reading;
 mod space;
 mod sync_job;
 #[cfg(test)]
 mod tests;
+mod upkeep;
 pub(crate) mod validate;
 mod waiters;
 
@@ -17,16 +21,19 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use parking_lot::Mutex;
-use pillion_wire::records::BatchHeader;
+use parking_lot::{Mutex, MutexGuard};
+use pillion_wire::records::{BatchHeader, EndTransactionMarker};
 
 pub(crate) use error::AppendError;
+pub(crate) use isolation::Isolation;
 pub(crate) use space::SpaceGuard;
+pub(crate) use upkeep::PartitionCheckpoint;
 pub(crate) use waiters::{Completion, HighWatermarkWatcher};
 
 use crate::config::Durability;
-use crate::disk::Disk;
-use crate::log::{Appended, Log, LogError, LogPosition, LogSlice, ReadFrom, TimestampedOffset, Verdict};
+use crate::clock::now_ms;
+use crate::disk::{Disk, OpenFiles};
+use crate::log::{Appended, Log, LogError, LogPosition, Verdict};
 use crate::sync::{DirtyBytes, SyncScheduler};
 use waiters::{Ready, Waiters};
 
@@ -38,13 +45,20 @@ const ASYNC_SYNC_BYTES: u64 = 8 << 20;
 
 /// What all partitions of a broker share.
 pub(crate) struct PartitionShared {
-    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) files: Arc<OpenFiles>,
     pub(crate) scheduler: SyncScheduler,
     pub(crate) dirty: DirtyBytes,
     pub(crate) space: SpaceGuard,
     pub(crate) durability: Durability,
     /// The epoch this start of the broker writes in.
     pub(crate) leader_epoch: i32,
+}
+
+impl PartitionShared {
+    /// The disk all logs are on.
+    pub(crate) fn disk(&self) -> &dyn Disk {
+        &**self.files.disk()
+    }
 }
 
 /// A partition this broker leads.
@@ -64,9 +78,14 @@ struct State {
     log: Log,
     high_watermark: LogPosition,
     unsynced_bytes: u64,
+    unsynced_records: i64,
+    /// When the oldest unsynced record was appended, milliseconds since 1970.
+    unsynced_since_ms: i64,
     sync_queued: bool,
     /// Why nothing more is written here.
     closed: Option<AppendError>,
+    /// Why nothing is read here.
+    unreadable: Option<offline::Unreadable>,
     waiters: Waiters,
 }
 
@@ -74,7 +93,7 @@ struct State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PartitionOffsets {
     pub(crate) log_start_offset: i64,
-    /// Behind the last record of the last finished transaction; the high watermark while there are no transactions.
+    /// The first record whose transaction has not ended, or the high watermark.
     pub(crate) last_stable_offset: i64,
     pub(crate) high_watermark: i64,
     pub(crate) log_end_offset: i64,
@@ -88,8 +107,11 @@ impl Partition {
             log,
             high_watermark,
             unsynced_bytes: 0,
+            unsynced_records: 0,
+            unsynced_since_ms: i64::MAX,
             sync_queued: false,
             closed: None,
+            unreadable: None,
             waiters: Waiters::default(),
         };
         let (slow_until, started) = (AtomicI64::new(0), Instant::now());
@@ -118,30 +140,70 @@ impl Partition {
     /// # Errors
     /// [`AppendError`]; nothing was appended then.
     pub(crate) fn append(self: &Arc<Self>, batch: &Bytes, header: BatchHeader) -> Result<Appended, AppendError> {
-        if !self.internal && self.shared.space.is_low(&*self.shared.disk) {
+        if !self.internal && self.shared.space.is_low(self.shared.disk()) {
             return Err(AppendError::OutOfSpace);
         }
-        let mut state = self.state.lock();
-        if let Some(reason) = &state.closed {
-            return Err(reason.clone());
-        }
+        let mut state = self.open_state()?;
         if let Verdict::Duplicate { base_offset, last_offset } = state.log.producers().check(&header)? {
             return Ok(Appended { base_offset, next_offset: last_offset + 1 });
         }
-        let began = Instant::now();
-        let appended = state.log.append(batch, header, self.shared.leader_epoch)?;
+        let (began, now_ms) = (Instant::now(), now_ms());
+        let appended = state.log.append(batch, header, self.shared.leader_epoch, now_ms)?;
         if began.elapsed() > SLOW_WRITE {
             let until = self.nanoseconds() + SLOW_FOR.as_nanos() as i64;
             self.slow_until.store(until, Ordering::Relaxed);
         }
-        let size = batch.len() as u64;
+        self.appended(state, batch.len() as u64, i64::from(header.record_count), now_ms);
+        Ok(appended)
+    }
+
+    /// Appends the marker that ends a producer's transaction here. A failed one takes the partition offline, for what
+    /// the log knows of transactions may then be wrong.
+    ///
+    /// # Errors
+    /// [`AppendError`].
+    #[allow(dead_code, reason = "the transaction coordinator is to write markers; the log's tests do already")]
+    pub(crate) fn append_marker(
+        self: &Arc<Self>,
+        batch: &Bytes,
+        header: BatchHeader,
+        marker: &EndTransactionMarker,
+    ) -> Result<Appended, AppendError> {
+        let mut state = self.open_state()?;
+        let now_ms = now_ms();
+        match state.log.append_marker(batch, header, marker, self.shared.leader_epoch, now_ms) {
+            Ok(appended) => {
+                self.appended(state, batch.len() as u64, 1, now_ms);
+                Ok(appended)
+            }
+            Err(error) => {
+                let ready = state.end(AppendError::Offline);
+                drop(state);
+                ready.run();
+                Err(error.into())
+            }
+        }
+    }
+
+    fn open_state(&self) -> Result<MutexGuard<'_, State>, AppendError> {
+        let state = self.state.lock();
+        match &state.closed {
+            Some(reason) => Err(reason.clone()),
+            None => Ok(state),
+        }
+    }
+
+    /// Sees to the sync of what was appended, and to those who wait for it.
+    fn appended(self: &Arc<Self>, mut state: MutexGuard<'_, State>, size: u64, records: i64, now_ms: i64) {
         state.unsynced_bytes += size;
+        state.unsynced_records += records;
+        state.unsynced_since_ms = state.unsynced_since_ms.min(now_ms);
         self.shared.dirty.add(size);
         let (ready, wants_sync) = match self.shared.durability {
             Durability::Sync => (Ready::default(), true),
             Durability::Async => {
                 let end = state.log.end();
-                (state.advance(end), state.unsynced_bytes >= ASYNC_SYNC_BYTES)
+                (state.advance(end), state.is_sync_due(now_ms))
             }
         };
         let schedule = wants_sync && !state.sync_queued;
@@ -151,7 +213,6 @@ impl Partition {
             self.shared.scheduler.schedule(Arc::clone(self) as Arc<dyn crate::sync::SyncJob>);
         }
         ready.run();
-        Ok(appended)
     }
 
     /// Calls `completion` once everything below `offset` is below the high watermark, or cannot be any more. It may
@@ -172,59 +233,6 @@ impl Partition {
     /// Registers a watcher to be told of each move of the high watermark until it is done.
     pub(crate) fn watch(&self, watcher: Arc<dyn HighWatermarkWatcher>) {
         self.state.lock().waiters.watch(watcher);
-    }
-
-    /// Where the partition stands.
-    pub(crate) fn offsets(&self) -> PartitionOffsets {
-        let state = self.state.lock();
-        PartitionOffsets {
-            log_start_offset: state.log.log_start_offset(),
-            last_stable_offset: state.high_watermark.offset,
-            high_watermark: state.high_watermark.offset,
-            log_end_offset: state.log.next_offset(),
-        }
-    }
-
-    /// The bytes that answer a fetch at `offset`: below the high watermark, as [`Log::read`].
-    ///
-    /// # Errors
-    /// As [`Log::read`].
-    pub(crate) fn read(&self, offset: i64, bytes_max: usize, from: ReadFrom) -> Result<Option<LogSlice>, LogError> {
-        let state = self.state.lock();
-        state.log.read(offset, state.high_watermark, bytes_max, from)
-    }
-
-    /// Epoch of the last batch; −1 when the partition is empty.
-    pub(crate) fn latest_epoch(&self) -> i32 {
-        self.state.lock().log.latest_epoch()
-    }
-
-    /// Epoch of the record at `offset`.
-    pub(crate) fn epoch_at(&self, offset: i64) -> i32 {
-        self.state.lock().log.epoch_at(offset)
-    }
-
-    /// As [`Log::end_of_epoch`].
-    pub(crate) fn end_of_epoch(&self, epoch: i32) -> Option<(i32, i64)> {
-        self.state.lock().log.end_of_epoch(epoch)
-    }
-
-    /// The first record below the high watermark with a timestamp of at least `timestamp`. May wait for the disk.
-    ///
-    /// # Errors
-    /// As [`Log::first_at_or_after`].
-    pub(crate) fn first_at_or_after(&self, timestamp: i64) -> Result<Option<TimestampedOffset>, LogError> {
-        let state = self.state.lock();
-        state.log.first_at_or_after(timestamp, state.high_watermark.offset)
-    }
-
-    /// The first record below the high watermark with the largest timestamp. May wait for the disk.
-    ///
-    /// # Errors
-    /// As [`Log::with_max_timestamp`].
-    pub(crate) fn with_max_timestamp(&self) -> Result<Option<TimestampedOffset>, LogError> {
-        let state = self.state.lock();
-        state.log.with_max_timestamp(state.high_watermark.offset)
     }
 
     /// Ends the partition, whose topic is being deleted: waiting answers fail, watchers are told.
@@ -266,7 +274,21 @@ impl State {
             return Ready::default();
         }
         self.high_watermark = to;
+        self.log.high_watermark_moved(to.offset);
         self.waiters.up_to(to.offset)
+    }
+
+    /// Whether what was written with `log.durability=async` is to be synced now.
+    fn is_sync_due(&self, now_ms: i64) -> bool {
+        let config = self.log.config();
+        self.unsynced_bytes >= ASYNC_SYNC_BYTES
+            || self.unsynced_records >= config.flush_messages
+            || now_ms.saturating_sub(self.unsynced_since_ms) >= config.flush_ms
+    }
+
+    fn last_stable_offset(&self) -> i64 {
+        let high_watermark = self.high_watermark.offset;
+        self.log.first_unstable_offset().map_or(high_watermark, |unstable| unstable.min(high_watermark))
     }
 
     fn end(&mut self, reason: AppendError) -> Ready {

@@ -4,25 +4,23 @@ use std::sync::Arc;
 
 use super::waiters::Ready;
 use super::{AppendError, Partition};
+use crate::clock::now_ms;
 use crate::config::Durability;
-use crate::log::DirtyFile;
 use crate::sync::SyncJob;
 
 impl SyncJob for Partition {
     fn run(self: Arc<Self>) -> bool {
-        let (files, end, bytes) = {
+        let (dirty, end, bytes) = {
             let mut state = self.state.lock();
-            (state.log.dirty_files(), state.log.end(), std::mem::take(&mut state.unsynced_bytes))
+            (state.unsynced_records, state.unsynced_since_ms) = (0, i64::MAX);
+            (state.log.dirty(), state.log.end(), std::mem::take(&mut state.unsynced_bytes))
         };
-        let synced = files
-            .iter()
-            .try_for_each(DirtyFile::sync)
-            .and_then(|()| files.iter().try_for_each(|file| file.sync_name(&*self.shared.disk)));
+        let synced = dirty.sync(self.shared.disk());
         let mut state = self.state.lock();
         let mut left = 0;
         let ready = match synced {
             Ok(()) => {
-                state.log.synced(&files);
+                state.log.synced(&dirty);
                 state.advance(end)
             }
             // Its files may be gone already.
@@ -42,7 +40,7 @@ impl SyncJob for Partition {
         let again = state.closed.is_none()
             && match self.shared.durability {
                 Durability::Sync => state.log.end() != end,
-                Durability::Async => state.unsynced_bytes >= super::ASYNC_SYNC_BYTES,
+                Durability::Async => state.is_sync_due(now_ms()),
             };
         state.sync_queued = again;
         drop(state);

@@ -21,7 +21,10 @@ impl Log {
         let failed = |source| LogError::Io { path: self.files.directory().to_owned(), source };
         let first = self.segments.first().map_or(self.next_offset, |segment| segment.base_offset);
         let epochs_known = self.load_epochs(found).map_err(failed)?;
-        let aborted_from = if trust.everything { i64::MAX } else { self.trim_aborted(trust.below)? };
+        let aborted_from = if trust.everything { i64::MAX } else { trust.below };
+        if !trust.everything {
+            self.trim_aborted(trust.below)?;
+        }
         let (snapshot, producers) = self.load_snapshot(found, aborted_from).map_err(|source| self.failed(source))?;
         self.snapshot_offset = snapshot.unwrap_or(-1);
         self.producers = ProducerStates::restore(producers);
@@ -53,31 +56,24 @@ impl Log {
         Ok(is_known)
     }
 
-    /// Cuts transaction indexes to the transactions that ended below `below`; answers the offset from which they must
-    /// be made again.
-    fn trim_aborted(&mut self, below: i64) -> Result<i64, LogError> {
-        let mut from = below;
+    /// Cuts transaction indexes to the transactions that ended below `below`; the others are found again.
+    fn trim_aborted(&mut self, below: i64) -> Result<(), LogError> {
         for place in self.segment_of(below)..self.segments.len() {
             let segment = &self.segments[place];
             let base = segment.base_offset;
-            let kept = match read_aborted(&self.files, segment) {
-                Ok(entries) => entries.iter().take_while(|entry| entry.last_offset < below).count(),
-                Err(LogError::Damaged { .. }) => 0,
-                Err(error) => return Err(error),
-            };
-            if kept == 0 {
-                from = from.min(base.max(self.log_start_offset));
-            }
-            let (length, kept) = (kept * transaction_index::ENTRY_BYTES, kept as u32);
-            let exists = self.files.length(base, FileKind::TransactionIndex).map_err(|source| self.failed(source))?;
-            if exists.is_some_and(|exists| exists != length as u64) {
-                let cut = self.files.open(base, FileKind::TransactionIndex).and_then(|file| file.truncate(length as u64).map(|()| file));
-                let file = cut.map_err(|source| self.failed(source))?;
+            let entries = read_aborted(&self.files, segment)?;
+            let kept = entries.iter().take_while(|entry| entry.last_offset < below).count();
+            let length = (kept * transaction_index::ENTRY_BYTES) as u64;
+            let failed = |source| LogError::Io { path: self.files.directory().to_owned(), source };
+            let exists = self.files.length(base, FileKind::TransactionIndex).map_err(failed)?;
+            if exists.is_some_and(|exists| exists != length) {
+                let file = self.files.open(base, FileKind::TransactionIndex).map_err(failed)?;
+                file.truncate(length).map_err(failed)?;
                 self.mark_dirty(FileName::Segment(base, FileKind::TransactionIndex), file, false);
             }
-            self.segments[place].aborted = kept;
+            self.segments[place].aborted = kept as u32;
         }
-        Ok(from)
+        Ok(())
     }
 
     /// The newest snapshot at or before `at` that is whole. Those behind the log's end go.

@@ -1,0 +1,91 @@
+//! The data directory's checkpoint files: how far each log is on disk, and where it starts.
+//!
+//! Kafka's names and format. They are replaced as a whole, so a crash leaves the old or the new ones; a log's start
+//! is written down before the segments below it go, and its recovery point after what it speaks of was synced.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+
+use crate::catalogue::Topic;
+use crate::disk::Disk;
+use crate::log::Opening;
+use crate::log::format::offset_checkpoint;
+
+const RECOVERY_POINTS: &str = "recovery-point-offset-checkpoint";
+const LOG_STARTS: &str = "log-start-offset-checkpoint";
+/// The largest file that is read: a million partitions.
+const FILE_BYTES_MAX: usize = 256 << 20;
+
+type Offsets = HashMap<String, Vec<(i32, i64)>>;
+
+/// What the files said at start.
+#[derive(Default)]
+pub(crate) struct Checkpoints {
+    recovery_points: Offsets,
+    log_starts: Offsets,
+    clean: bool,
+    now_ms: i64,
+}
+
+impl Checkpoints {
+    /// Reads the files. One that is missing or not readable is passed over: logs are then read as a whole.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub(crate) fn read(disk: &dyn Disk, root: &Path, clean: bool, now_ms: i64) -> io::Result<Self> {
+        let recovery_points = read(disk, &root.join(RECOVERY_POINTS))?;
+        let log_starts = read(disk, &root.join(LOG_STARTS))?;
+        Ok(Self { recovery_points, log_starts, clean, now_ms })
+    }
+
+    /// What is known of a partition's log before it is opened.
+    pub(crate) fn opening(&self, topic: &str, partition: i32) -> Opening {
+        let of = |offsets: &Offsets| {
+            let partitions = offsets.get(topic)?;
+            partitions.iter().find(|(index, _)| *index == partition).map(|(_, offset)| *offset)
+        };
+        Opening {
+            clean: self.clean,
+            recovery_point: of(&self.recovery_points).unwrap_or(0),
+            log_start_offset: of(&self.log_starts).unwrap_or(0),
+            now_ms: self.now_ms,
+        }
+    }
+}
+
+/// Replaces both files by where the topics' partitions stand. Blocks.
+///
+/// # Errors
+/// What the disk says; the old files stay then.
+pub(crate) fn write(disk: &dyn Disk, root: &Path, topics: &[std::sync::Arc<Topic>]) -> io::Result<()> {
+    let mut recovery_points = Vec::new();
+    let mut log_starts = Vec::new();
+    for topic in topics {
+        for partition in &topic.partitions {
+            let checkpoint = partition.checkpoint();
+            if checkpoint.recovery_point > 0 {
+                recovery_points.push((&*topic.name, partition.index(), checkpoint.recovery_point));
+            }
+            if let Some(start) = checkpoint.log_start_offset {
+                log_starts.push((&*topic.name, partition.index(), start));
+            }
+        }
+    }
+    disk.replace_small(&root.join(RECOVERY_POINTS), offset_checkpoint::encode(recovery_points).as_bytes())?;
+    disk.replace_small(&root.join(LOG_STARTS), offset_checkpoint::encode(log_starts).as_bytes())
+}
+
+fn read(disk: &dyn Disk, path: &Path) -> io::Result<Offsets> {
+    let Some(content) = disk.read_small(path, FILE_BYTES_MAX)? else { return Ok(Offsets::new()) };
+    let decoded = String::from_utf8(content).ok().and_then(|text| offset_checkpoint::decode(&text).ok());
+    let Some(entries) = decoded else {
+        tracing::warn!(path = %path.display(), "passing over a checkpoint file that cannot be read");
+        return Ok(Offsets::new());
+    };
+    let mut offsets = Offsets::new();
+    for (topic, partition, offset) in entries {
+        offsets.entry(topic).or_default().push((partition, offset));
+    }
+    Ok(offsets)
+}

@@ -1,0 +1,143 @@
+//! Reading a partition: what is in memory under its lock, what must come from the disk without.
+
+use super::{Isolation, Partition, PartitionOffsets, State};
+use crate::log::{AbortedTransaction, LogError, LogPosition, LogSlice, ReadFrom, TimestampedOffset, Viewed};
+
+/// Times that a reader looks again when segments are deleted under it.
+const ATTEMPTS_MAX: usize = 100;
+
+impl Partition {
+    /// Where the partition stands.
+    pub(crate) fn offsets(&self) -> PartitionOffsets {
+        let state = self.state.lock();
+        PartitionOffsets {
+            log_start_offset: state.log.log_start_offset(),
+            last_stable_offset: state.last_stable_offset(),
+            high_watermark: state.high_watermark.offset,
+            log_end_offset: state.log.next_offset(),
+        }
+    }
+
+    /// The bytes that answer a fetch at `offset`: below the high watermark or the last stable offset, as
+    /// [`crate::log::Log::read`]. From the disk it waits without holding the partition.
+    ///
+    /// # Errors
+    /// As [`crate::log::Log::read`].
+    pub(crate) fn read(
+        &self,
+        offset: i64,
+        bytes_max: usize,
+        from: ReadFrom,
+        isolation: Isolation,
+    ) -> Result<Option<LogSlice>, LogError> {
+        if from == ReadFrom::Disk {
+            return self.read_waiting(offset, bytes_max, isolation);
+        }
+        let state = self.readable()?;
+        state.log.check_range(offset)?;
+        let end = match state.unstable_from(isolation) {
+            Some(unstable) => state.log.position_of(unstable, from)?,
+            None => state.high_watermark,
+        };
+        state.log.read(offset, end, bytes_max, from)
+    }
+
+    fn read_waiting(&self, offset: i64, bytes_max: usize, isolation: Isolation) -> Result<Option<LogSlice>, LogError> {
+        let mut at = offset;
+        let mut attempts = 0;
+        loop {
+            let (view, end, unstable) = {
+                let state = self.readable()?;
+                let unstable = state.unstable_from(isolation);
+                let unstable = unstable.map(|unstable| Ok((unstable, state.log.view(unstable)?))).transpose()?;
+                (state.log.view(at)?, state.high_watermark, unstable)
+            };
+            let found = match unstable {
+                Some((unstable, unstable_view)) => unstable_view.position_of(unstable),
+                None => Ok(None),
+            };
+            let found = found.and_then(|unstable: Option<LogPosition>| view.read(at, unstable.unwrap_or(end), bytes_max));
+            match found {
+                Ok(Viewed::Found(slice)) => return Ok(Some(slice)),
+                Ok(Viewed::Nothing) => return Ok(None),
+                Ok(Viewed::GoOn(next)) => at = next,
+                // The segment was deleted: the log starts elsewhere now.
+                Err(error) if error.is_missing_file() && attempts < ATTEMPTS_MAX => attempts += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The aborted transactions with records in [`from`, `end`). May wait for the disk.
+    ///
+    /// # Errors
+    /// [`LogError`].
+    pub(crate) fn aborted_transactions(&self, from: i64, end: i64) -> Result<Vec<AbortedTransaction>, LogError> {
+        let view = self.readable()?.log.view_aborted(from);
+        view.aborted(from, end)
+    }
+
+    /// Epoch of the last batch; −1 when the partition is empty.
+    pub(crate) fn latest_epoch(&self) -> i32 {
+        self.state.lock().log.latest_epoch()
+    }
+
+    /// Epoch of the record at `offset`.
+    pub(crate) fn epoch_at(&self, offset: i64) -> i32 {
+        self.state.lock().log.epoch_at(offset)
+    }
+
+    /// As [`crate::log::Log::end_of_epoch`].
+    pub(crate) fn end_of_epoch(&self, epoch: i32) -> Option<(i32, i64)> {
+        self.state.lock().log.end_of_epoch(epoch)
+    }
+
+    /// The first record below the high watermark with a timestamp of at least `timestamp`. May wait for the disk.
+    ///
+    /// # Errors
+    /// [`LogError::Io`], [`LogError::Damaged`].
+    pub(crate) fn first_at_or_after(
+        &self,
+        timestamp: i64,
+        isolation: Isolation,
+    ) -> Result<Option<TimestampedOffset>, LogError> {
+        let mut attempts = 0;
+        loop {
+            let (view, start, end) = {
+                let state = self.readable()?;
+                let end = state.unstable_from(isolation).unwrap_or(state.high_watermark.offset);
+                (state.log.view_timestamp(timestamp), state.log.log_start_offset(), end)
+            };
+            match view.first_at_or_after(timestamp, start, end) {
+                Err(error) if error.is_missing_file() && attempts < ATTEMPTS_MAX => attempts += 1,
+                found => return found,
+            }
+        }
+    }
+
+    /// The first record below the high watermark with the largest timestamp. May wait for the disk.
+    ///
+    /// # Errors
+    /// As [`Partition::first_at_or_after`].
+    pub(crate) fn with_max_timestamp(&self, isolation: Isolation) -> Result<Option<TimestampedOffset>, LogError> {
+        let largest = self.readable()?.log.max_timestamp();
+        largest.map_or(Ok(None), |timestamp| self.first_at_or_after(timestamp, isolation))
+    }
+
+    fn readable(&self) -> Result<parking_lot::MutexGuard<'_, State>, LogError> {
+        let state = self.state.lock();
+        match &state.unreadable {
+            Some(unreadable) => Err(LogError::Offline(unreadable.reason.clone())),
+            None => Ok(state),
+        }
+    }
+}
+
+impl State {
+    /// The last stable offset, where it bounds what a reader of this isolation sees.
+    fn unstable_from(&self, isolation: Isolation) -> Option<i64> {
+        let last_stable_offset = self.last_stable_offset();
+        (isolation == Isolation::ReadCommitted && last_stable_offset < self.high_watermark.offset)
+            .then_some(last_stable_offset)
+    }
+}
