@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use thiserror::Error;
 use uuid::Uuid;
 
-use crate::catalogue::{Catalogue, CatalogueError, Topic, TopicRecord, Topics};
+use crate::catalogue::{Catalogue, CatalogueError, ConfigEntry, Topic, TopicRecord, Topics};
 use crate::config::BrokerConfig;
 use crate::groups::coordinator::GroupCoordinator;
 use crate::log::{Log, LogConfig, LogError};
@@ -137,10 +137,7 @@ impl BrokerState {
         config: TopicConfig,
         clean: bool,
     ) -> Result<Arc<Topic>, TopicChangeError> {
-        let log_config = LogConfig {
-            segment_bytes: config.segment_bytes().unwrap_or(self.config.segment_bytes),
-            grow_ahead_bytes: GROW_AHEAD_BYTES,
-        };
+        let log_config = LogConfig { segment_bytes: config.segment_bytes(), grow_ahead_bytes: GROW_AHEAD_BYTES };
         let name: Arc<str> = name.into();
         let internal = crate::catalogue::is_internal(&name);
         let open = |index| {
@@ -171,11 +168,12 @@ impl BrokerState {
 
 impl TopicRecord {
     fn of(spec: &TopicSpec) -> Self {
-        let entry = |(name, value): (&String, &String)| crate::catalogue::ConfigEntry {
-            name: name.clone(),
-            value: value.clone(),
-        };
-        let configs = spec.config.entries().iter().map(entry).collect();
-        Self { topic_id: Uuid::new_v4(), partitions: spec.partitions, configs }
+        Self { topic_id: Uuid::new_v4(), partitions: spec.partitions, configs: config_entries(&spec.config) }
     }
+}
+
+/// A topic's settings as the catalogue keeps them.
+fn config_entries(config: &TopicConfig) -> Vec<ConfigEntry> {
+    let entry = |(name, value): (&&str, &String)| ConfigEntry { name: (*name).to_owned(), value: value.clone() };
+    config.entries().iter().map(entry).collect()
 }

@@ -1,9 +1,18 @@
 //! The broker's settings: Kafka's names and defaults where Kafka has them.
 
+mod log_settings;
+#[cfg(test)]
+mod tests;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use thiserror::Error;
+
+pub(crate) use log_settings::LogSettings;
+
+use crate::topic_config::{ConfigKind, TopicValues};
+use log_settings::LOG_SETTINGS;
 
 /// What an acknowledgement promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,10 +49,8 @@ pub struct BrokerConfig {
     pub auto_create_topics: bool,
     /// `num.partitions`: of topics made without a number.
     pub default_partitions: i32,
-    /// `message.max.bytes`: the largest batch, unless a topic says otherwise.
-    pub batch_bytes_max: usize,
-    /// `log.segment.bytes`.
-    pub segment_bytes: u64,
+    /// What holds for every topic that does not say otherwise, and how the logs are kept.
+    pub(crate) log: LogSettings,
     /// `socket.request.max.bytes`: the largest request.
     pub request_bytes_max: usize,
     /// `max.connections`.
@@ -83,8 +90,7 @@ impl BrokerConfig {
             durability: Durability::Sync,
             auto_create_topics: true,
             default_partitions: 1,
-            batch_bytes_max: 1_048_588,
-            segment_bytes: 1 << 30,
+            log: LogSettings::default(),
             request_bytes_max: 100 << 20,
             connections_max: 20_000,
             connections_per_address_max: 20_000,
@@ -107,7 +113,7 @@ impl BrokerConfig {
     /// # Errors
     /// [`ConfigError`] when the key is not known or the value not of its kind.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
-        let setting = SETTINGS.iter().find(|setting| setting.key == key);
+        let setting = table().find(|setting| setting.key == key);
         let setting = setting.ok_or_else(|| ConfigError::UnknownKey { key: key.to_owned(), nearest: nearest(key) })?;
         (setting.apply)(self, value).ok_or_else(|| ConfigError::InvalidValue {
             key: setting.key,
@@ -116,10 +122,20 @@ impl BrokerConfig {
         })
     }
 
-    /// Every key with its value, in the table's order.
+    /// Every key with its value, in the table's order. A value nobody set and that has no default is empty.
     #[must_use]
     pub fn settings(&self) -> Vec<(&'static str, String)> {
-        SETTINGS.iter().map(|setting| (setting.key, (setting.show)(self))).collect()
+        table().map(|setting| (setting.key, (setting.show)(self))).collect()
+    }
+
+    /// Every key with the kind of its values, in the table's order.
+    pub(crate) fn kinds() -> impl Iterator<Item = (&'static str, ConfigKind)> {
+        table().map(|setting| (setting.key, setting.kind))
+    }
+
+    /// What holds for a topic that does not say otherwise.
+    pub(crate) fn topic_defaults(&self) -> TopicValues {
+        self.log.topic_defaults()
     }
 }
 
@@ -149,6 +165,7 @@ pub enum ConfigError {
 /// One row of the table of settings.
 struct Setting {
     key: &'static str,
+    kind: ConfigKind,
     expected: &'static str,
     apply: fn(&mut BrokerConfig, &str) -> Option<()>,
     show: fn(&BrokerConfig) -> String,
@@ -159,6 +176,7 @@ macro_rules! number {
     ($key:literal, $field:ident, $type:ty, $range:expr) => {
         Setting {
             key: $key,
+            kind: if *($range).end() as i128 <= i32::MAX as i128 { ConfigKind::Int } else { ConfigKind::Long },
             expected: concat!("a number in ", stringify!($range)),
             apply: |config, value| {
                 config.$field = value.parse::<$type>().ok().filter(|number| ($range).contains(number))?;
@@ -171,9 +189,10 @@ macro_rules! number {
 
 /// A setting that is a time in a unit of so many milliseconds.
 macro_rules! duration {
-    ($key:literal, $field:ident, $unit_ms:literal) => {
+    ($key:literal, $field:ident, $unit_ms:literal, $kind:ident) => {
         Setting {
             key: $key,
+            kind: ConfigKind::$kind,
             expected: "a number, 0 or more",
             apply: |config, value| {
                 config.$field = Duration::from_millis(value.parse::<u64>().ok()?.checked_mul($unit_ms)?);
@@ -188,6 +207,7 @@ const SETTINGS: &[Setting] = &[
     number!("node.id", node_id, i32, 0..=i32::MAX),
     Setting {
         key: "log.durability",
+        kind: ConfigKind::Text,
         expected: "sync or async",
         apply: |config, value| {
             config.durability = match value {
@@ -204,6 +224,7 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "auto.create.topics.enable",
+        kind: ConfigKind::Boolean,
         expected: "true or false",
         apply: |config, value| {
             config.auto_create_topics = value.parse().ok()?;
@@ -212,15 +233,14 @@ const SETTINGS: &[Setting] = &[
         show: |config| config.auto_create_topics.to_string(),
     },
     number!("num.partitions", default_partitions, i32, 1..=10_000),
-    number!("message.max.bytes", batch_bytes_max, usize, 61..=1_073_741_824),
-    number!("log.segment.bytes", segment_bytes, u64, 14..=2_147_483_647),
     number!("socket.request.max.bytes", request_bytes_max, usize, 1_024..=1_073_741_824),
     number!("max.connections", connections_max, usize, 1..=1_000_000),
     number!("max.connections.per.ip", connections_per_address_max, usize, 1..=1_000_000),
-    duration!("connections.max.idle.ms", connection_idle_max, 1),
-    duration!("socket.frame.timeout.ms", frame_timeout, 1),
+    duration!("connections.max.idle.ms", connection_idle_max, 1, Long),
+    duration!("socket.frame.timeout.ms", frame_timeout, 1, Long),
     Setting {
         key: "log.min.free.bytes",
+        kind: ConfigKind::Long,
         expected: "a number of bytes, or -1 for the larger of 1 GiB and 5 % of the disk",
         apply: |config, value| {
             config.free_bytes_min = if value == "-1" { None } else { Some(value.parse().ok()?) };
@@ -228,14 +248,19 @@ const SETTINGS: &[Setting] = &[
         },
         show: |config| config.free_bytes_min.map_or_else(|| "-1".to_owned(), |bytes| bytes.to_string()),
     },
-    duration!("group.initial.rebalance.delay.ms", group_initial_rebalance_delay, 1),
-    duration!("group.min.session.timeout.ms", group_session_timeout_min, 1),
-    duration!("group.max.session.timeout.ms", group_session_timeout_max, 1),
+    duration!("group.initial.rebalance.delay.ms", group_initial_rebalance_delay, 1, Int),
+    duration!("group.min.session.timeout.ms", group_session_timeout_min, 1, Int),
+    duration!("group.max.session.timeout.ms", group_session_timeout_max, 1, Int),
     number!("group.max.size", group_size_max, usize, 1..=2_147_483_647),
     number!("offsets.topic.num.partitions", offsets_partitions, i32, 1..=1_000),
     number!("offset.metadata.max.bytes", offset_metadata_bytes_max, usize, 0..=1_048_576),
-    duration!("offsets.retention.minutes", offsets_retention, 60_000),
+    duration!("offsets.retention.minutes", offsets_retention, 60_000, Int),
 ];
+
+/// Every row: the broker's own, then what concerns logs and topics.
+fn table() -> impl Iterator<Item = &'static Setting> {
+    SETTINGS.iter().chain(LOG_SETTINGS)
+}
 
 /// The known key that shares most with `key`: longest common prefix and suffix together.
 fn nearest(key: &str) -> &'static str {
@@ -244,5 +269,5 @@ fn nearest(key: &str) -> &'static str {
         let back = known.bytes().rev().zip(key.bytes().rev()).take_while(|(left, right)| left == right).count();
         front + back
     };
-    SETTINGS.iter().map(|setting| setting.key).max_by_key(|known| common(known)).unwrap_or("node.id")
+    table().map(|setting| setting.key).max_by_key(|known| common(known)).unwrap_or("node.id")
 }

@@ -184,12 +184,13 @@ fn open(disk: Arc<dyn Disk>, config: BrokerConfig) -> Result<(BrokerState, DataD
     leftovers::clear(&*shared.disk, &root, &topics, catalogue.is_new())?;
     let cluster_id = directory.cluster_id().to_owned();
     let state = BrokerState::new(config, cluster_id, catalogue, Arc::new(shared));
+    let defaults = state.config.topic_defaults();
     let mut opened = Vec::with_capacity(topics.len());
     for (name, record) in topics {
         let failed =
             |source: Box<dyn std::error::Error + Send + Sync>| StartError::Topic { topic: name.clone(), source };
-        let configs = record.configs.iter().map(|entry| (entry.name.clone(), entry.value.clone()));
-        let config = TopicConfig::new(configs).map_err(|error: TopicConfigError| failed(error.into()))?;
+        let configs = record.configs.iter().map(|entry| (&entry.name, &entry.value));
+        let config = TopicConfig::stored(configs, &defaults).map_err(|error: TopicConfigError| failed(error.into()))?;
         let topic = state.open_topic(&name, &record, config, clean);
         opened.push(topic.map_err(|error: TopicChangeError| failed(error.into()))?);
     }

@@ -10,7 +10,7 @@ use pillion_wire::messages::create_topics::{CreatableTopic, CreatableTopicConfig
 use pillion_wire::messages::{CreateTopicsRequest, CreateTopicsResponse};
 
 use super::blocking;
-use super::describe_configs::{default_source, default_value};
+use super::describe_configs::BrokerSettings;
 use crate::broker::{BrokerState, TopicSpec};
 use crate::catalogue::{Topic, check_topic_name};
 use crate::dispatch::{Call, Flow};
@@ -79,7 +79,8 @@ fn check(broker: &BrokerState, topic: CreatableTopic) -> Result<TopicSpec, Refus
     }
     let partitions = partitions(broker, &topic)?;
     let configs = topic.configs.into_iter().filter_map(|config| Some((config.name, config.value?)));
-    let config = TopicConfig::new(configs).map_err(|error| (ErrorCode::InvalidConfig, error.to_string()))?;
+    let config = TopicConfig::new(configs, &broker.config.topic_defaults())
+        .map_err(|error| (ErrorCode::InvalidConfig, error.to_string()))?;
     Ok(TopicSpec { name: topic.name, partitions, config })
 }
 
@@ -128,13 +129,14 @@ fn describe_topic(broker: &BrokerState, result: &mut CreatableTopicResult, topic
 fn describe(broker: &BrokerState, result: &mut CreatableTopicResult, partitions: i32, config: &TopicConfig) {
     result.num_partitions = partitions;
     result.replication_factor = 1;
+    let (defaults, settings) = (broker.config.topic_defaults(), BrokerSettings::of(&broker.config));
     let entry = |key: &crate::topic_config::TopicConfigKey| {
         let set = config.entries().get(key.name);
         CreatableTopicConfigs {
             name: key.name.to_owned(),
-            value: Some(set.cloned().unwrap_or_else(|| default_value(broker, key))),
+            value: Some(set.cloned().unwrap_or_else(|| (key.show)(&defaults))),
             read_only: false,
-            config_source: if set.is_some() { SOURCE_TOPIC } else { default_source(broker, key) },
+            config_source: if set.is_some() { SOURCE_TOPIC } else { settings.source_of(key) },
             is_sensitive: false,
         }
     };

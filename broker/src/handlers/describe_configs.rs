@@ -2,7 +2,7 @@
 //!
 //! The broker's settings are read-only here: they come from its file, environment and flags.
 
-use std::sync::Arc;
+mod broker_settings;
 
 use pillion_wire::ErrorCode;
 use pillion_wire::messages::describe_configs::{
@@ -10,11 +10,12 @@ use pillion_wire::messages::describe_configs::{
 };
 use pillion_wire::messages::{DescribeConfigsRequest, DescribeConfigsResponse};
 
+pub(crate) use broker_settings::BrokerSettings;
+
 use crate::broker::BrokerState;
-use crate::catalogue::{Topic, check_topic_name};
-use crate::config::BrokerConfig;
+use crate::catalogue::check_topic_name;
 use crate::dispatch::{Call, Flow};
-use crate::topic_config::{ConfigKind, TOPIC_CONFIG_KEYS, TopicConfigKey};
+use crate::topic_config::{TOPIC_CONFIG_KEYS, TopicConfigKey};
 
 const RESOURCE_TOPIC: i8 = 2;
 const RESOURCE_BROKER: i8 = 4;
@@ -57,84 +58,29 @@ fn topic(broker: &BrokerState, resource: &DescribeConfigsResource, request: &Des
     let Some(topic) = broker.topics.by_name(&resource.resource_name) else {
         return Err((ErrorCode::UnknownTopicOrPartition, "topic does not exist".to_owned()));
     };
-    Ok(TOPIC_CONFIG_KEYS.iter().map(|key| topic_setting(broker, &topic, key, request)).collect())
-}
-
-fn topic_setting(
-    broker: &BrokerState,
-    topic: &Arc<Topic>,
-    key: &TopicConfigKey,
-    request: &DescribeConfigsRequest,
-) -> DescribeConfigsResourceResult {
-    let default = default_value(broker, key);
-    let set = topic.config.entries().get(key.name).cloned();
-    let default_source = default_source(broker, key);
-    let synonyms = set.clone().map(|value| synonym(key.name, value, SOURCE_TOPIC)).into_iter();
-    let default_name = broker_key(key).unwrap_or(key.name);
-    let synonyms = synonyms.chain([synonym(default_name, default.clone(), default_source)]);
-    DescribeConfigsResourceResult {
-        name: key.name.to_owned(),
-        config_source: if set.is_some() { SOURCE_TOPIC } else { default_source },
-        value: Some(set.unwrap_or(default)),
-        synonyms: if request.include_synonyms { synonyms.collect() } else { Vec::new() },
-        config_type: key.kind as i8,
-        documentation: request.include_documentation.then(|| key.documentation.to_owned()),
-        ..DescribeConfigsResourceResult::default()
-    }
+    let (defaults, settings) = (broker.config.topic_defaults(), BrokerSettings::of(&broker.config));
+    let describe = |key: &TopicConfigKey| {
+        let set = topic.config.entries().get(key.name).cloned();
+        let own = set.clone().map(|value| synonym(key.name, value, SOURCE_TOPIC));
+        DescribeConfigsResourceResult {
+            name: key.name.to_owned(),
+            config_source: if set.is_some() { SOURCE_TOPIC } else { settings.source_of(key) },
+            value: Some(set.unwrap_or_else(|| (key.show)(&defaults))),
+            synonyms: if request.include_synonyms {
+                own.into_iter().chain(settings.synonyms_of(key)).collect()
+            } else {
+                Vec::new()
+            },
+            config_type: key.kind as i8,
+            documentation: request.include_documentation.then(|| key.documentation.to_owned()),
+            ..DescribeConfigsResourceResult::default()
+        }
+    };
+    Ok(TOPIC_CONFIG_KEYS.iter().map(describe).collect())
 }
 
 fn synonym(name: &str, value: String, source: i8) -> DescribeConfigsSynonym {
     DescribeConfigsSynonym { name: name.to_owned(), value: Some(value), source }
-}
-
-/// The broker's setting that holds where the topic does not say.
-fn broker_key(key: &TopicConfigKey) -> Option<&'static str> {
-    match key.name {
-        "max.message.bytes" => Some("message.max.bytes"),
-        "segment.bytes" => Some("log.segment.bytes"),
-        _ => None,
-    }
-}
-
-/// A topic setting's value where the topic does not say.
-pub(super) fn default_value(broker: &BrokerState, key: &TopicConfigKey) -> String {
-    match key.name {
-        "max.message.bytes" => broker.config.batch_bytes_max.to_string(),
-        "segment.bytes" => broker.config.segment_bytes.to_string(),
-        _ => key.default.unwrap_or_default().to_owned(),
-    }
-}
-
-/// Where that value comes from. kafka-topics shows everything that is not a default as the topic's own.
-pub(super) fn default_source(broker: &BrokerState, key: &TopicConfigKey) -> i8 {
-    let Some(name) = broker_key(key) else { return SOURCE_DEFAULT };
-    broker_settings(broker).find(|setting| setting.name == name).map_or(SOURCE_DEFAULT, |setting| setting.source())
-}
-
-/// A setting of the broker's beside its built-in value. Where a value came from is not kept: one that differs was set.
-struct BrokerSetting {
-    name: &'static str,
-    value: String,
-    built_in: String,
-}
-
-impl BrokerSetting {
-    fn source(&self) -> i8 {
-        if self.value == self.built_in { SOURCE_DEFAULT } else { SOURCE_STATIC_BROKER }
-    }
-
-    /// The value if it was set, then the built-in one.
-    fn synonyms(&self) -> Vec<DescribeConfigsSynonym> {
-        let set = (self.value != self.built_in).then(|| synonym(self.name, self.value.clone(), SOURCE_STATIC_BROKER));
-        set.into_iter().chain([synonym(self.name, self.built_in.clone(), SOURCE_DEFAULT)]).collect()
-    }
-}
-
-fn broker_settings(broker: &BrokerState) -> impl Iterator<Item = BrokerSetting> {
-    // Both come out of one table, in its order.
-    let built_in = BrokerConfig::new("", "").settings();
-    let together = broker.config.settings().into_iter().zip(built_in);
-    together.map(|((name, value), (_, built_in))| BrokerSetting { name, value, built_in })
 }
 
 fn broker(broker: &BrokerState, resource: &DescribeConfigsResource, request: &DescribeConfigsRequest) -> Described {
@@ -142,15 +88,5 @@ fn broker(broker: &BrokerState, resource: &DescribeConfigsResource, request: &De
         let message = format!("this is node {}, not {}", broker.config.node_id, resource.resource_name);
         return Err((ErrorCode::InvalidRequest, message));
     }
-    let describe = |setting: BrokerSetting| DescribeConfigsResourceResult {
-        name: setting.name.to_owned(),
-        config_source: setting.source(),
-        synonyms: if request.include_synonyms { setting.synonyms() } else { Vec::new() },
-        value: Some(setting.value),
-        read_only: true,
-        config_type: ConfigKind::Text as i8,
-        documentation: None,
-        ..DescribeConfigsResourceResult::default()
-    };
-    Ok(broker_settings(broker).map(describe).collect())
+    Ok(BrokerSettings::of(&broker.config).describe(request.include_synonyms))
 }

@@ -53,7 +53,7 @@ fn missing_topics(call: &Call, request: &MetadataRequest) -> Vec<TopicSpec> {
     let spec = |name: &str| TopicSpec {
         name: name.to_owned(),
         partitions: broker.config.default_partitions,
-        config: TopicConfig::default(),
+        config: TopicConfig::inherited(&broker.config.topic_defaults()),
     };
     names.into_iter().map(spec).collect()
 }

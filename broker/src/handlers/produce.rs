@@ -139,7 +139,7 @@ fn append(call: &Call, topic: Option<&Topic>, data: PartitionProduceData, acks: 
 
 fn admission(call: &Call, topic: &Topic) -> Admission {
     Admission {
-        batch_bytes_max: topic.config.batch_bytes_max().unwrap_or(call.broker.config.batch_bytes_max),
+        batch_bytes_max: topic.config.batch_bytes_max(),
         keys_required: topic.config.is_compacted(),
         timestamp_before_ms_max: topic.config.timestamp_before_ms_max(),
         timestamp_after_ms_max: topic.config.timestamp_after_ms_max(),
