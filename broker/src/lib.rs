@@ -22,6 +22,7 @@ mod log;
 mod log_settings;
 mod maintenance;
 mod network;
+mod opening;
 mod partition;
 mod start;
 mod sync;

@@ -1,6 +1,5 @@
-//! From a topic's settings and the broker's to what its logs act on.
+//! From a topic's settings to what its logs act on.
 
-use crate::config::BrokerConfig;
 use crate::log::LogConfig;
 use crate::topic_config::TopicConfig;
 
@@ -8,13 +7,27 @@ use crate::topic_config::TopicConfig;
 /// where one that grows it took 183–197 µs; more than 1 MiB gained nothing.
 const GROW_AHEAD_BYTES: u64 = 1 << 20;
 
-impl LogConfig {
-    /// The settings of a topic's logs.
-    pub(crate) fn of_topic(topic: &TopicConfig, broker: &BrokerConfig) -> Self {
+impl From<&TopicConfig> for LogConfig {
+    fn from(topic: &TopicConfig) -> Self {
+        let cleanup = topic.cleanup_policy();
         Self {
-            segment_bytes: topic.segment_bytes().unwrap_or(broker.segment_bytes),
+            segment_bytes: topic.segment_bytes(),
+            segment_ms: topic.segment_ms(),
+            segment_jitter_ms: topic.segment_jitter_ms(),
+            segment_index_bytes: topic.segment_index_bytes(),
+            index_interval_bytes: topic.index_interval_bytes(),
             grow_ahead_bytes: GROW_AHEAD_BYTES,
-            ..Self::default()
+            flush_messages: topic.flush_messages(),
+            flush_ms: topic.flush_ms(),
+            retention_ms: topic.retention_ms(),
+            retention_bytes: topic.retention_bytes(),
+            file_delete_delay_ms: topic.file_delete_delay_ms(),
+            delete: cleanup.delete,
+            compact: cleanup.compact,
+            delete_retention_ms: topic.delete_retention_ms(),
+            min_cleanable_dirty_ratio: topic.min_cleanable_dirty_ratio(),
+            min_compaction_lag_ms: topic.min_compaction_lag_ms(),
+            max_compaction_lag_ms: topic.max_compaction_lag_ms(),
         }
     }
 }

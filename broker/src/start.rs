@@ -13,15 +13,19 @@ use thiserror::Error;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
-use crate::broker::{BrokerState, TopicChangeError};
-use crate::catalogue::{Catalogue, CatalogueError};
+use crate::broker::BrokerState;
+use crate::catalogue::{Catalogue, CatalogueError, TopicRecord};
+use crate::checkpoints::Checkpoints;
+use crate::clock::now_ms;
 use crate::config::{BrokerConfig, Durability};
 use crate::data_directory::{DataDirectory, DataDirectoryError};
-use crate::disk::{Disk, RealDisk};
+use crate::disk::{Disk, OpenFiles, RealDisk};
 use crate::groups::coordinator::OFFSETS_TOPIC;
 use crate::leftovers::{self, LeftoversError};
+use crate::maintenance::Maintenance;
 use crate::network::listener::{BoundListener, ConnectionLimits};
-use crate::partition::{PartitionShared, SpaceGuard};
+use crate::opening::{KnownTopic, open_topics};
+use crate::partition::{Closing, PartitionShared, SpaceGuard};
 use crate::sync::{DirtyBytes, SyncScheduler};
 use crate::topic_config::{TopicConfig, TopicConfigError};
 
@@ -64,6 +68,15 @@ pub enum StartError {
     /// No listener was configured.
     #[error("no listener is configured; give one, as 127.0.0.1:9092")]
     NoListener,
+    /// The checkpoint files cannot be written.
+    #[error("cannot write the checkpoint files in {}", directory.display())]
+    Checkpoints {
+        /// The data directory.
+        directory: PathBuf,
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The runtime ended while the broker started.
     #[error("the runtime ended while the broker started")]
     RuntimeEnded,
@@ -78,6 +91,7 @@ pub struct RunningBroker {
     directory: DataDirectory,
     addresses: Vec<(String, SocketAddr)>,
     connections: TaskTracker,
+    maintenance: Maintenance,
     /// Ends every task when dropped.
     stop: DropGuard,
 }
@@ -115,10 +129,11 @@ impl Broker {
         let (state, limits) = (Arc::new(state), Arc::new(limits));
         let (connections, stop) = (TaskTracker::new(), CancellationToken::new());
         state.groups.start(state.topics.by_name(OFFSETS_TOPIC), &connections, stop.clone());
+        let maintenance = Maintenance::start(&state);
         for listener in bound {
             listener.serve(&state, &limits, &connections, &stop);
         }
-        Ok(RunningBroker { state, directory, addresses, connections, stop: stop.drop_guard() })
+        Ok(RunningBroker { state, directory, addresses, connections, maintenance, stop: stop.drop_guard() })
     }
 }
 
@@ -140,13 +155,17 @@ impl RunningBroker {
     /// # Errors
     /// [`StopError`] when something could not be synced; the next start recovers then.
     pub async fn shutdown(self) -> Result<(), StopError> {
-        let Self { state, directory, connections, stop, .. } = self;
+        let Self { state, directory, connections, maintenance, stop, .. } = self;
         drop(stop);
         // Members that wait for others are told to come again, or the connections would wait with them.
         state.groups.stop();
         connections.close();
         connections.wait().await;
-        tokio::task::spawn_blocking(move || close(&state, directory)).await.map_err(|_| StopError::RuntimeEnded)?
+        let close = move || {
+            maintenance.stop();
+            close(&state, directory)
+        };
+        tokio::task::spawn_blocking(close).await.map_err(|_| StopError::RuntimeEnded)?
     }
 }
 
@@ -159,56 +178,91 @@ pub enum StopError {
     /// The marker could not be written.
     #[error(transparent)]
     DataDirectory(#[from] DataDirectoryError),
+    /// The checkpoint files could not be written.
+    #[error("cannot write the checkpoint files")]
+    Checkpoints(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The runtime ended first.
     #[error("the runtime ended before the logs were closed")]
     RuntimeEnded,
 }
 
 fn open(disk: Arc<dyn Disk>, config: BrokerConfig) -> Result<(BrokerState, DataDirectory), StartError> {
-    crate::descriptors::raise_limit();
+    let open_files = crate::descriptors::raise_limit();
     let root = config.data_directory.clone();
     let directory = DataDirectory::open(Arc::clone(&disk), &root, config.node_id)?;
     let clean = directory.was_stopped_cleanly();
     let failed = |source| StartError::Catalogue { directory: root.clone(), source };
-    let catalogue = Catalogue::open(&disk, &root, clean).map_err(failed)?;
+    let files = Arc::new(OpenFiles::new(disk, open_files));
+    let catalogue = Catalogue::open(&files, &root, clean).map_err(failed)?;
     let leader_epoch = catalogue.begin_leader_epoch(clean).map_err(failed)?;
-    let shared = PartitionShared {
-        disk,
+    let shared = Arc::new(PartitionShared {
+        files,
         scheduler: SyncScheduler::default(),
         dirty: DirtyBytes::default(),
         space: SpaceGuard::new(root.clone(), config.free_bytes_min),
         durability: config.durability,
         leader_epoch,
-    };
+    });
     let topics = catalogue.topics().map_err(failed)?;
-    leftovers::clear(&*shared.disk, &root, &topics, catalogue.is_new())?;
-    let cluster_id = directory.cluster_id().to_owned();
-    let state = BrokerState::new(config, cluster_id, catalogue, Arc::new(shared));
-    let defaults = state.config.topic_defaults();
-    let mut opened = Vec::with_capacity(topics.len());
-    for (name, record) in topics {
-        let failed =
-            |source: Box<dyn std::error::Error + Send + Sync>| StartError::Topic { topic: name.clone(), source };
-        let configs = record.configs.iter().map(|entry| (&entry.name, &entry.value));
-        let config = TopicConfig::stored(configs, &defaults).map_err(|error: TopicConfigError| failed(error.into()))?;
-        let topic = state.open_topic(&name, &record, config, clean);
-        opened.push(topic.map_err(|error: TopicChangeError| failed(error.into()))?);
+    leftovers::clear(shared.disk(), &root, &topics, catalogue.is_new())?;
+    let known = known_topics(topics, &config)?;
+    let unreadable = |source| StartError::DataDirectory(DataDirectoryError::Io { path: root.clone(), source });
+    let checkpoints = Checkpoints::read(shared.disk(), &root, clean, now_ms()).map_err(unreadable)?;
+    let opened = open_topics(known, &root, &checkpoints, &shared, config.log.recovery_threads);
+    if !clean {
+        // What recovery found may be in the page cache only: nobody is shown what the next crash would take back.
+        shared.disk().sync_all(&root).map_err(unreadable)?;
     }
+    let cluster_id = directory.cluster_id().to_owned();
+    let state = BrokerState::new(config, cluster_id, catalogue, shared);
     state.topics.add(opened);
+    if !clean {
+        state
+            .write_checkpoints()
+            .map_err(|error| StartError::Checkpoints { directory: root.clone(), source: error.into() })?;
+    }
     // From here on only a clean stop leaves the marker again.
     directory.begin()?;
     Ok((state, directory))
 }
 
+fn known_topics(topics: Vec<(String, TopicRecord)>, config: &BrokerConfig) -> Result<Vec<KnownTopic>, StartError> {
+    let defaults = config.topic_defaults();
+    let known = topics.into_iter().map(|(name, record)| {
+        let configs = record.configs.iter().map(|entry| (&entry.name, &entry.value));
+        let config = TopicConfig::stored(configs, &defaults)
+            .map_err(|error: TopicConfigError| StartError::Topic { topic: name.clone(), source: error.into() })?;
+        Ok(KnownTopic { name: name.into(), id: record.topic_id, partitions: record.partitions, config })
+    });
+    known.collect()
+}
+
+/// Logs with unsynced files above which the whole file system is synced instead of each file.
+const SYNCED_ONE_BY_ONE_MAX: usize = 64;
+
 fn close(state: &BrokerState, directory: DataDirectory) -> Result<(), StopError> {
     state.partitions.scheduler.stop();
     let mut clean = true;
-    for topic in state.topics.snapshot().sorted() {
-        for partition in &topic.partitions {
-            clean &= partition.close().map_err(CatalogueError::from)?;
+    let topics = state.topics.snapshot().sorted();
+    let mut unsynced = Vec::new();
+    for partition in topics.iter().flat_map(|topic| &topic.partitions) {
+        match partition.prepare_close().map_err(CatalogueError::from)? {
+            Closing::Clean => {}
+            Closing::Unsynced => unsynced.push(partition),
+            Closing::Offline => clean = false,
         }
     }
+    let disk = state.partitions.disk();
+    let sync_all = unsynced.len() > SYNCED_ONE_BY_ONE_MAX;
+    if sync_all {
+        disk.sync_all(state.data_directory())
+            .map_err(|source| DataDirectoryError::Io { path: state.data_directory().to_owned(), source })?;
+    }
+    for partition in unsynced {
+        partition.close(sync_all).map_err(CatalogueError::from)?;
+    }
     state.catalogue.close()?;
+    state.write_checkpoints().map_err(|error| StopError::Checkpoints(error.into()))?;
     if clean {
         directory.mark_clean()?;
     }

@@ -5,13 +5,15 @@ use uuid::Uuid;
 
 use super::name::InvalidTopicName;
 use super::*;
-use crate::disk::SimulatedDisk;
+use crate::disk::{Disk, SimulatedDisk};
 
 fn open(disk: &SimulatedDisk, clean: bool) -> Catalogue {
     let data = Path::new("/data");
     disk.create_directory(data).expect("makes");
-    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
-    Catalogue::open(&disk, data, clean).expect("opens")
+    let files = Arc::new(OpenFiles::new(Arc::new(disk.clone()), 8));
+    let catalogue = Catalogue::open(&files, data, clean).expect("opens");
+    disk.sync_all(data).expect("syncs");
+    catalogue
 }
 
 fn topic(number: u128) -> TopicRecord {

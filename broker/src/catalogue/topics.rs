@@ -56,6 +56,11 @@ impl TopicsSnapshot {
         self.by_id.get(id)
     }
 
+    /// All topics, in no order.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Topic>> {
+        self.by_name.values()
+    }
+
     /// All topics, in the order of their names.
     pub(crate) fn sorted(&self) -> Vec<Arc<Topic>> {
         let mut topics: Vec<_> = self.by_name.values().cloned().collect();

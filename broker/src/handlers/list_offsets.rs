@@ -15,7 +15,7 @@ use super::leader_epoch::check_leader_epoch;
 use crate::broker::BrokerState;
 use crate::dispatch::{Call, Flow};
 use crate::log::TimestampedOffset;
-use crate::partition::Partition;
+use crate::partition::{Isolation, Partition};
 
 const LATEST: i64 = -1;
 const EARLIEST: i64 = -2;
@@ -73,6 +73,7 @@ fn list(broker: &BrokerState, request: &ListOffsetsRequest, version: i16) -> Lis
 fn find(partition: &Partition, timestamp: i64, isolation_level: i8) -> Result<(TimestampedOffset, i32), ErrorCode> {
     let offsets = partition.offsets();
     let end = if isolation_level == 1 { offsets.last_stable_offset } else { offsets.high_watermark };
+    let isolation = if isolation_level == 1 { Isolation::ReadCommitted } else { Isolation::ReadUncommitted };
     let at = |offset| TimestampedOffset { offset, timestamp: -1 };
     match timestamp {
         LATEST => Ok((at(end), partition.latest_epoch())),
@@ -80,8 +81,8 @@ fn find(partition: &Partition, timestamp: i64, isolation_level: i8) -> Result<(T
             Ok((at(offsets.log_start_offset), partition.epoch_at(offsets.log_start_offset)))
         }
         LATEST_TIERED => Ok((at(-1), -1)),
-        MAX_TIMESTAMP => Ok(record(partition, partition.with_max_timestamp())?),
-        timestamp if timestamp >= 0 => Ok(record(partition, partition.first_at_or_after(timestamp))?),
+        MAX_TIMESTAMP => Ok(record(partition, partition.with_max_timestamp(isolation))?),
+        timestamp if timestamp >= 0 => Ok(record(partition, partition.first_at_or_after(timestamp, isolation))?),
         _ => Err(ErrorCode::InvalidRequest),
     }
 }

@@ -85,8 +85,9 @@ impl Log {
 
     /// Sees to it that the last segment takes the batch: makes the first one, or rolls.
     fn make_writable(&mut self, header: &BatchHeader, now_ms: i64) -> Result<(), LogError> {
+        let jitter_ms = self.config.segment_jitter_ms / 1024 * self.files.spread();
         match self.segments.last() {
-            Some(segment) if !segment.must_roll(header, header.last_offset(), &self.config, now_ms) => Ok(()),
+            Some(segment) if !segment.must_roll(header, &self.config, jitter_ms, now_ms) => Ok(()),
             Some(_) => self.roll(now_ms),
             None => {
                 let created = self.files.disk().create_directory(self.files.directory());

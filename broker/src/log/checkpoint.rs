@@ -5,6 +5,7 @@ use std::io::{self, IoSlice};
 use super::dirty::FileName;
 use super::format::{leader_epoch_checkpoint, names, partition_metadata, producer_snapshot};
 use super::{Log, LogError};
+use crate::disk::FileKind;
 
 /// The file with leader epochs.
 pub(super) const LEADER_EPOCHS: &str = "leader-epoch-checkpoint";
@@ -47,21 +48,30 @@ impl Log {
         self.epochs.saved(saved.count);
     }
 
-    /// Writes everything down, cuts what the active file was grown ahead and syncs: after it a start finds nothing to
-    /// recover. Blocks.
+    /// Writes everything down and syncs, for logs whose owner may block: after it a start finds nothing to recover.
     ///
     /// # Errors
     /// [`LogError::Io`].
     pub(crate) fn close(&mut self) -> Result<(), LogError> {
-        if self.segments.is_empty() || (self.recovery_point == self.next_offset && self.dirty.is_empty() && self.is_trimmed()) {
-            return Ok(());
+        if self.prepare_close()? { self.sync() } else { Ok(()) }
+    }
+
+    /// Writes everything down and cuts what the active file was grown ahead: after the next sync a start finds
+    /// nothing to recover. False when there is nothing to sync. Blocks.
+    ///
+    /// # Errors
+    /// [`LogError::Io`].
+    pub(crate) fn prepare_close(&mut self) -> Result<bool, LogError> {
+        let is_unchanged = self.recovery_point == self.next_offset && self.dirty.is_empty() && self.is_trimmed();
+        if self.segments.is_empty() || is_unchanged && self.epochs.unsaved().is_none() {
+            return Ok(false);
         }
         let files = self.files.clone();
         let failed = |source| LogError::Io { path: files.directory().to_owned(), source };
         if let Some(segment) = self.segments.last_mut() {
             let base = segment.base_offset;
             segment.complete(&files).map_err(failed)?;
-            for kind in [crate::disk::FileKind::Log, crate::disk::FileKind::OffsetIndex, crate::disk::FileKind::TimeIndex] {
+            for kind in [FileKind::Log, FileKind::OffsetIndex, FileKind::TimeIndex] {
                 let file = files.open_existing(base, kind).map_err(failed)?;
                 self.mark_dirty(FileName::Segment(base, kind), file, true);
             }
@@ -73,7 +83,12 @@ impl Log {
         }
         self.recovery_point_pending = Some(self.next_offset);
         self.bytes_unchecked = 0;
-        self.sync()
+        Ok(true)
+    }
+
+    /// Closes what is open of a log whose files are about to go.
+    pub(crate) fn forget_files(&self) {
+        self.files.forget_all();
     }
 
     /// Writes the topic's id into the partition's directory, for Kafka's tools and for a way back to Kafka; the

@@ -7,7 +7,7 @@ pub(crate) struct LogConfig {
     pub(crate) segment_bytes: u64,
     /// Age at which it is, in milliseconds, by the records' timestamps (`segment.ms`).
     pub(crate) segment_ms: i64,
-    /// Taken off `segment_ms`, so that not all logs roll at once (a share of `segment.jitter.ms`).
+    /// Up to so much is taken off `segment_ms`, so that not all logs roll at once (`segment.jitter.ms`).
     pub(crate) segment_jitter_ms: i64,
     /// Size of an index at which its segment is closed, in bytes (`segment.index.bytes`).
     pub(crate) segment_index_bytes: u32,

@@ -65,9 +65,8 @@ impl Log {
 
     /// Takes note of a sync: files that have not changed since [`Log::dirty`] gave them out are clean.
     pub(crate) fn synced(&mut self, covered: &Dirty) {
-        let version = |dirty: &DirtyFile| {
-            covered.files.iter().find(|file| file.name == dirty.name).map(|file| file.changes)
-        };
+        let version =
+            |dirty: &DirtyFile| covered.files.iter().find(|file| file.name == dirty.name).map(|file| file.changes);
         self.dirty.retain_mut(|dirty| {
             let covered = version(dirty);
             if covered.is_some() {

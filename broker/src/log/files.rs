@@ -73,6 +73,16 @@ impl LogFiles {
         }
     }
 
+    /// Closes what is open of the log.
+    pub(super) fn forget_all(&self) {
+        self.open.forget_log(self.log);
+    }
+
+    /// A number from 0 to 1023 that spreads logs evenly.
+    pub(super) fn spread(&self) -> i64 {
+        i64::from(self.log.wrapping_mul(2_654_435_761) >> 22)
+    }
+
     fn key(&self, segment: i64, kind: FileKind) -> FileKey {
         FileKey { log: self.log, segment, kind }
     }

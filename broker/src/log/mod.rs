@@ -31,7 +31,6 @@ use std::sync::Arc;
 
 pub(crate) use append::Appended;
 pub(crate) use config::LogConfig;
-pub(crate) use dirty::Dirty;
 pub use error::LogError;
 pub(crate) use format::transaction_index::AbortedTransaction;
 pub(crate) use producers::{ProducerStates, SequenceError, Verdict};
@@ -42,6 +41,7 @@ pub(crate) use timestamps::TimestampedOffset;
 use uuid::Uuid;
 
 use crate::disk::OpenFiles;
+use dirty::DirtyFile;
 use epochs::LeaderEpochs;
 use files::LogFiles;
 use removal::RenamedFile;
@@ -159,6 +159,11 @@ impl Log {
     /// What is known of idempotent and transactional producers.
     pub(crate) fn producers(&self) -> &ProducerStates {
         &self.producers
+    }
+
+    /// Forgets producers that have been silent for `expiration_ms`.
+    pub(crate) fn expire_producers(&mut self, now_ms: i64, expiration_ms: i64) {
+        self.producers.expire(now_ms, expiration_ms);
     }
 
     /// The epoch of the last batch; −1 for an empty log.

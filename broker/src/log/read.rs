@@ -78,7 +78,11 @@ impl Log {
         let first = self.segment_of(offset);
         let behind = self.segments.len().min(first + VIEWED_MAX);
         let segments = self.segments[first..behind].to_vec();
-        Ok(LogView { files: self.files.clone(), segments, next: self.segments.get(behind).map(|next| next.base_offset) })
+        Ok(LogView {
+            files: self.files.clone(),
+            segments,
+            next: self.segments.get(behind).map(|next| next.base_offset),
+        })
     }
 
     /// Place of the segment that may hold `offset`: the last one that begins at or before it.

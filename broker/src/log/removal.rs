@@ -26,6 +26,7 @@ impl Log {
     pub(crate) fn advance_log_start(&mut self, offset: i64) {
         self.log_start_offset = self.log_start_offset.max(offset);
         self.epochs.start_at(self.log_start_offset);
+        self.producers.truncate(self.log_start_offset);
     }
 
     /// Takes segments wholly below the log's start out, but never the active one; answers how many.
@@ -84,10 +85,5 @@ impl Log {
             result.is_err()
         });
         result
-    }
-
-    /// Whether deleted files wait to be removed.
-    pub(crate) fn has_renamed(&self) -> bool {
-        !self.renamed.is_empty()
     }
 }

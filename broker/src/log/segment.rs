@@ -86,13 +86,15 @@ impl Segment {
     }
 
     /// Whether a batch must go to another segment.
-    pub(super) fn must_roll(&self, header: &BatchHeader, last_offset: i64, config: &LogConfig, now_ms: i64) -> bool {
-        let index_is_full = |entries: u32, entry_bytes: u32| entries >= (config.segment_index_bytes / entry_bytes).max(1);
+    pub(super) fn must_roll(&self, header: &BatchHeader, config: &LogConfig, jitter_ms: i64, now_ms: i64) -> bool {
+        let last_offset = header.last_offset();
+        let index_is_full =
+            |entries: u32, entry_bytes: u32| entries >= (config.segment_index_bytes / entry_bytes).max(1);
         if self.size == 0 {
             return last_offset - self.base_offset > i64::from(i32::MAX);
         }
         self.size + header.size() as u64 > config.segment_bytes
-            || self.age(header.max_timestamp, now_ms) > config.segment_ms.saturating_sub(config.segment_jitter_ms)
+            || self.age(header.max_timestamp, now_ms) > config.segment_ms.saturating_sub(jitter_ms)
             || index_is_full(self.offsets.len(), 8)
             || index_is_full(self.times.len() + 1, 12)
             || last_offset - self.base_offset > i64::from(i32::MAX)
@@ -115,7 +117,7 @@ impl Segment {
     ) -> io::Result<bool> {
         let end = self.size + (front.len() + rest.len()) as u64;
         if config.grow_ahead_bytes > 0 && end > self.grown {
-            let step = end.next_power_of_two().clamp(GROW_AHEAD_BYTES_MIN, config.grow_ahead_bytes);
+            let step = end.next_power_of_two().max(GROW_AHEAD_BYTES_MIN).min(config.grow_ahead_bytes);
             let target = end.next_multiple_of(step);
             // Growing ahead only makes syncs cheaper: where it is refused, the write says what is wrong.
             if file.grow(target).is_ok() {
@@ -199,7 +201,12 @@ impl Segment {
     }
 
     /// Position and header of the batch that holds `offset`, or of the first one behind it.
-    pub(super) fn find(&self, files: &LogFiles, offset: i64, from: ReadFrom) -> Result<Option<(u64, BatchHeader)>, LogError> {
+    pub(super) fn find(
+        &self,
+        files: &LogFiles,
+        offset: i64,
+        from: ReadFrom,
+    ) -> Result<Option<(u64, BatchHeader)>, LogError> {
         let start = match self.last_batch {
             Some((base, position)) if base <= offset => position,
             _ => self.position_before(files, offset, from)?,
@@ -210,8 +217,17 @@ impl Segment {
     /// Position of a batch at or before the one that holds `offset`.
     pub(super) fn position_before(&self, files: &LogFiles, offset: i64, from: ReadFrom) -> Result<u64, LogError> {
         let relative = offset - self.base_offset;
-        let entry = self.offsets.last_where(files, self.base_offset, from, |entry| i64::from(entry.relative_offset) <= relative);
+        let entry = self
+            .offsets
+            .last_where(files, self.base_offset, from, |entry| i64::from(entry.relative_offset) <= relative);
         let entry = entry.map_err(|source| self.failed(files, FileKind::OffsetIndex, source))?;
+        Ok(entry.map_or(0, |entry| u64::from(entry.position)))
+    }
+
+    /// Position of a batch at or before `position`.
+    pub(super) fn position_within(&self, files: &LogFiles, position: u64) -> io::Result<u64> {
+        let is_before = |entry: OffsetIndexEntry| u64::from(entry.position) <= position;
+        let entry = self.offsets.last_where(files, self.base_offset, ReadFrom::Disk, is_before)?;
         Ok(entry.map_or(0, |entry| u64::from(entry.position)))
     }
 
@@ -248,7 +264,13 @@ impl Segment {
         Ok(None)
     }
 
-    fn header_at(&self, files: &LogFiles, file: &dyn DiskFile, position: u64, from: ReadFrom) -> Result<BatchHeader, LogError> {
+    fn header_at(
+        &self,
+        files: &LogFiles,
+        file: &dyn DiskFile,
+        position: u64,
+        from: ReadFrom,
+    ) -> Result<BatchHeader, LogError> {
         let mut bytes = [0; HEADER_BYTES];
         let read = match from {
             ReadFrom::Memory => file.read_cached_at(position, &mut bytes),

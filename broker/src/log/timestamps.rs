@@ -67,7 +67,9 @@ impl LogView {
         let found = records.iter().find(|record| record.timestamp >= timestamp && record.offset >= start_offset);
         // A batch with lying timestamps is answered by its first offset: consumers skip, they do not miss.
         let (offset, timestamp) = found
-            .map_or((header.base_offset.max(start_offset), header.max_timestamp), |record| (record.offset, record.timestamp));
+            .map_or((header.base_offset.max(start_offset), header.max_timestamp), |record| {
+                (record.offset, record.timestamp)
+            });
         Ok(Some(TimestampedOffset { offset, timestamp }))
     }
 }

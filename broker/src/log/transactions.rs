@@ -5,8 +5,8 @@
 use std::io::{self, IoSlice};
 
 use super::dirty::FileName;
-use super::format::transaction_index::{self, AbortedTransaction};
 use super::files::LogFiles;
+use super::format::transaction_index::{self, AbortedTransaction};
 use super::producers::CompletedTransaction;
 use super::segment::Segment;
 use super::{Log, LogError, LogView};

@@ -4,6 +4,7 @@
 //! confirmed (or, with `log.durability=async`, what was written): no consumer reads, and no acks=all answer tells
 //! of, what a power cut can take back. One lock orders everything; it is never held over a sync or a send.
 
+mod closing;
 mod error;
 mod isolation;
 mod offline;
@@ -24,16 +25,17 @@ use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
 use pillion_wire::records::{BatchHeader, EndTransactionMarker};
 
+pub(crate) use closing::Closing;
 pub(crate) use error::AppendError;
 pub(crate) use isolation::Isolation;
 pub(crate) use space::SpaceGuard;
 pub(crate) use upkeep::PartitionCheckpoint;
 pub(crate) use waiters::{Completion, HighWatermarkWatcher};
 
-use crate::config::Durability;
 use crate::clock::now_ms;
+use crate::config::Durability;
 use crate::disk::{Disk, OpenFiles};
-use crate::log::{Appended, Log, LogError, LogPosition, Verdict};
+use crate::log::{Appended, Log, LogPosition, Verdict};
 use crate::sync::{DirtyBytes, SyncScheduler};
 use waiters::{Ready, Waiters};
 
@@ -239,27 +241,11 @@ impl Partition {
     pub(crate) fn delete(&self) {
         let (ready, unsynced_bytes) = {
             let mut state = self.state.lock();
+            state.log.forget_files();
             (state.end(AppendError::Deleted), std::mem::take(&mut state.unsynced_bytes))
         };
         self.shared.dirty.remove(unsynced_bytes);
         ready.run();
-    }
-
-    /// Syncs and trims the log for a clean stop; false when it is offline and the next start must recover it. Blocks.
-    ///
-    /// # Errors
-    /// [`LogError::Io`].
-    pub(crate) fn close(&self) -> Result<bool, LogError> {
-        let mut state = self.state.lock();
-        if state.closed.is_some() {
-            return Ok(false);
-        }
-        state.log.close()?;
-        let end = state.log.end();
-        let ready = state.advance(end);
-        drop(state);
-        ready.run();
-        Ok(true)
     }
 
     fn nanoseconds(&self) -> i64 {

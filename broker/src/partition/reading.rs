@@ -56,7 +56,8 @@ impl Partition {
                 Some((unstable, unstable_view)) => unstable_view.position_of(unstable),
                 None => Ok(None),
             };
-            let found = found.and_then(|unstable: Option<LogPosition>| view.read(at, unstable.unwrap_or(end), bytes_max));
+            let found =
+                found.and_then(|unstable: Option<LogPosition>| view.read(at, unstable.unwrap_or(end), bytes_max));
             match found {
                 Ok(Viewed::Found(slice)) => return Ok(Some(slice)),
                 Ok(Viewed::Nothing) => return Ok(None),

@@ -4,18 +4,24 @@ use std::time::Duration;
 
 use pillion_wire::records::{BatchBuilder, BatchProducer, Compression, Record};
 
+use uuid::Uuid;
+
 use super::*;
-use crate::disk::SimulatedDisk;
-use crate::log::LogConfig;
+use crate::disk::{Disk, SimulatedDisk};
+use crate::log::{LogConfig, Opening, ReadFrom};
 
 const LONG: Duration = Duration::from_secs(20);
 
 fn partition(disk: &SimulatedDisk, durability: Durability) -> Arc<Partition> {
     disk.create_directory(&PathBuf::from("/data")).expect("makes");
-    let config = LogConfig { segment_bytes: 4096, grow_ahead_bytes: 4096 };
-    let log = Log::open(Arc::new(disk.clone()), "/data/t-0".into(), config, false).expect("opens");
+    let config = LogConfig { segment_bytes: 4096, grow_ahead_bytes: 4096, ..LogConfig::default() };
+    let files = Arc::new(OpenFiles::new(Arc::new(disk.clone()), 16));
+    let opening = Opening { clean: false, recovery_point: 0, log_start_offset: 0, now_ms: 0 };
+    let directory = PathBuf::from("/data/t-0");
+    let log = Log::open(Arc::clone(&files), &directory, Uuid::nil(), Arc::new(config), opening).expect("opens");
+    disk.sync_all(&directory).expect("syncs");
     let shared = Arc::new(PartitionShared {
-        disk: Arc::new(disk.clone()),
+        files,
         scheduler: SyncScheduler::default(),
         dirty: DirtyBytes::default(),
         space: SpaceGuard::new("/data".into(), None),
@@ -74,9 +80,12 @@ fn nothing_above_the_high_watermark_is_read() {
     let (tell, told) = mpsc::channel();
     partition.when_durable(second, Box::new(move |result| tell.send(result.is_ok()).expect("sends")));
     assert!(!told.recv_timeout(LONG).expect("is told"), "an unsynced append is reported as failed");
-    let slice = partition.read(0, 1 << 20, ReadFrom::Memory).expect("reads").expect("has the first batch");
+    let slice = partition
+        .read(0, 1 << 20, ReadFrom::Memory, Isolation::ReadUncommitted)
+        .expect("reads")
+        .expect("has the first batch");
     assert_eq!(slice.length, batch(None).0.len());
-    assert!(partition.read(first, 1 << 20, ReadFrom::Memory).expect("reads").is_none());
+    assert!(partition.read(first, 1 << 20, ReadFrom::Memory, Isolation::ReadUncommitted).expect("reads").is_none());
     disk.fail_syncs(false);
     let (batch, header) = batch(None);
     assert!(

@@ -26,10 +26,7 @@ impl Partition {
         if let Some(offline) = &state.unreadable {
             return offline.checkpoint;
         }
-        PartitionCheckpoint {
-            recovery_point: state.log.recovery_point(),
-            log_start_offset: state.log.moved_start(),
-        }
+        PartitionCheckpoint { recovery_point: state.log.recovery_point(), log_start_offset: state.log.moved_start() }
     }
 
     /// Writes index entries, producers and leader epochs down when a start would have much to look at. The recovery
@@ -67,6 +64,14 @@ impl Partition {
             self.shared.scheduler.schedule(Arc::clone(self) as Arc<dyn SyncJob>);
         }
         Ok(())
+    }
+
+    /// Forgets producers that have been silent for `expiration_ms`, and removes files deleted long enough ago.
+    pub(crate) fn expire(&self, now_ms: i64, expiration_ms: i64) {
+        let mut state = self.state.lock();
+        state.log.expire_producers(now_ms, expiration_ms);
+        // What cannot be removed now is tried again in the next round.
+        let _ = state.log.remove_due(now_ms);
     }
 
     /// Queues a sync when `flush.ms` says that it is time.
@@ -127,7 +132,7 @@ impl Partition {
     }
 
     /// Sets other settings, which hold from the next append on.
-    pub(crate) fn set_log_config(&self, config: Arc<LogConfig>) {
+    pub(crate) fn configure(&self, config: Arc<LogConfig>) {
         self.state.lock().log.configure(config);
     }
 }

@@ -12,7 +12,7 @@ use super::super::shard::GroupShard;
 use super::hosted_shard::HostedShard;
 use super::shard_state::Phase;
 use crate::log::{LogError, ReadFrom};
-use crate::partition::Partition;
+use crate::partition::{Isolation, Partition};
 
 /// Bytes read at once, unless a batch is larger.
 const READ_BYTES: usize = 1024 * 1024;
@@ -78,7 +78,9 @@ fn replay(partition: &Partition, core: &mut GroupShard, now: Moment) -> Result<(
     let offsets = partition.offsets();
     let mut offset = offsets.log_start_offset;
     while offset < offsets.high_watermark {
-        let Some(slice) = partition.read(offset, READ_BYTES, ReadFrom::Disk)? else { break };
+        let Some(slice) = partition.read(offset, READ_BYTES, ReadFrom::Disk, Isolation::ReadUncommitted)? else {
+            break;
+        };
         let mut bytes = vec![0; slice.length];
         let read = slice.file.read_at(slice.position, &mut bytes)?;
         bytes.truncate(read);

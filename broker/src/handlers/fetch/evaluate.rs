@@ -12,7 +12,7 @@ use crate::broker::BrokerState;
 use crate::catalogue::{Topic, TopicsSnapshot};
 use crate::handlers::leader_epoch::check_leader_epoch;
 use crate::log::{LogError, LogSlice, ReadFrom};
-use crate::partition::Partition;
+use crate::partition::{Isolation, Partition};
 
 const READ_COMMITTED: i8 = 1;
 
@@ -115,9 +115,13 @@ impl Evaluation {
             data.diverging_epoch = diverging;
             return data;
         }
+        let isolation = match request.isolation_level {
+            READ_COMMITTED => Isolation::ReadCommitted,
+            _ => Isolation::ReadUncommitted,
+        };
         let left = usize::try_from(request.max_bytes).unwrap_or(0).saturating_sub(self.bytes);
         let limit = usize::try_from(asked.partition_max_bytes).unwrap_or(0).min(left);
-        match held.read(asked.fetch_offset, limit, from) {
+        match held.read(asked.fetch_offset, limit, from, isolation) {
             // Only the first batch of an answer may be larger than what is left.
             Ok(Some(slice)) if slice.length <= left || self.slices.is_empty() => {
                 self.bytes += slice.length;

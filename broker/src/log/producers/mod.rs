@@ -165,6 +165,20 @@ impl ProducerStates {
         Self { known: Some(Box::new(known)) }
     }
 
+    /// Remembers a batch from before the snapshot that was restored, which keeps the last one only; called for batches
+    /// in descending order, it brings back those a client may still have in flight.
+    pub(crate) fn recall(&mut self, header: &BatchHeader) {
+        let producers = self.known.as_mut().map(|known| &mut known.producers);
+        if let Some(producer) = producers.and_then(|producers| producers.get_mut(&header.producer_id)) {
+            producer.recall(header);
+        }
+    }
+
+    /// Whether nothing is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.known.is_none()
+    }
+
     /// Forgets producers whose last batch or marker is `expiration_ms` old by its own timestamp
     /// (`producer.id.expiration.ms`), unless their transaction is open.
     pub(crate) fn expire(&mut self, now_ms: i64, expiration_ms: i64) {

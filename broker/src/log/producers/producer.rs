@@ -148,6 +148,16 @@ impl KnownBatch {
     }
 }
 
+impl Producer {
+    /// Remembers a batch from before those that are known, when it is the one just before them.
+    pub(super) fn recall(&mut self, header: &BatchHeader) {
+        let batch = KnownBatch::of(header);
+        if header.producer_epoch == self.epoch && header.base_sequence >= 0 {
+            self.batches.push_before(batch);
+        }
+    }
+}
+
 /// The last batches of a producer's epoch, oldest first, without an allocation of their own.
 #[derive(Debug, Default)]
 struct RecentBatches {
@@ -167,6 +177,19 @@ impl RecentBatches {
             self.count += 1;
         }
         self.batches[usize::from(self.count) - 1] = batch;
+    }
+
+    /// Adds the batch before the oldest one, if there is room and the sequence runs on from it.
+    fn push_before(&mut self, batch: KnownBatch) {
+        let count = usize::from(self.count);
+        let Some(oldest) = self.as_slice().first().copied() else { return };
+        let follows = advance_sequence(batch.last_sequence, oldest.offset_delta + 1) == oldest.last_sequence;
+        if count == BATCHES_KEPT || !follows || batch.last_offset >= oldest.last_offset {
+            return;
+        }
+        self.batches[..=count].rotate_right(1);
+        self.batches[0] = batch;
+        self.count += 1;
     }
 
     fn last(&self) -> Option<&KnownBatch> {

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::super::Log;
 use super::super::dirty::FileName;
 use super::super::format::offset_index::OffsetIndexEntry;
 use super::super::format::time_index::TimeIndexEntry;
@@ -9,7 +10,6 @@ use super::super::format::transaction_index;
 use super::super::index_file::IndexFile;
 use super::super::scan::BatchScanner;
 use super::super::segment::Segment;
-use super::super::Log;
 use crate::disk::FileKind;
 
 /// What of a log is believed.
@@ -52,7 +52,7 @@ impl Log {
         let mut segment = Segment::empty(base, now_ms);
         (segment.size, segment.grown) = (length, length);
         let offsets = IndexFile::load(&self.files, base)?;
-        let times = IndexFile::load(&self.files, base)?;
+        let times = IndexFile::<TimeIndexEntry>::load(&self.files, base)?;
         let fits = |entry: OffsetIndexEntry| {
             i64::from(entry.relative_offset) < next - base && u64::from(entry.position) < length
         };
@@ -117,9 +117,9 @@ impl Log {
         times.truncate(files, base, kept)?;
         let mut segment = Segment::empty(base, now_ms);
         let mut scanner = BatchScanner::new(segment.file(files)?, u64::from(last.position), length);
-        let stands = scanner.next_header()?.is_some_and(|(_, header)| {
-            header.last_offset() - base == i64::from(last.relative_offset)
-        });
+        let stands = scanner
+            .next_header()?
+            .is_some_and(|(_, header)| header.last_offset() - base == i64::from(last.relative_offset));
         if !stands {
             return Ok(None);
         }
@@ -148,8 +148,7 @@ impl Log {
             let Some((_, header)) = next.filter(|(_, header)| {
                 let is_first = at == start && start > 0;
                 (is_first || self.follows(header.base_offset, least, trust)) && header.base_offset < trust.end
-            })
-            else {
+            }) else {
                 segment.size = at;
                 break;
             };

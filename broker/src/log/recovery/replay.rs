@@ -5,6 +5,7 @@ use super::super::dirty::FileName;
 use super::super::epochs::LeaderEpochs;
 use super::super::format::producer_snapshot::{self, ProducerSnapshotEntry};
 use super::super::format::{leader_epoch_checkpoint, names, transaction_index};
+use super::super::read::ReadFrom;
 use super::super::scan::{BatchScanner, read_whole};
 use super::super::transactions::read_aborted;
 use super::super::{Log, LogError, ProducerStates};
@@ -16,11 +17,13 @@ use pillion_wire::records::{BatchHeader, read_marker};
 /// The largest file of either kind that is read: a hundred thousand producers.
 const FILE_BYTES_MAX: usize = 16 << 20;
 
+/// Bytes before a snapshot that are looked through for batches it does not keep.
+const RECALLED_BYTES: u64 = 256 * 1024;
+
 impl Log {
     pub(super) fn replay(&mut self, found: &Found, trust: &Trust) -> Result<(), LogError> {
-        let failed = |source| LogError::Io { path: self.files.directory().to_owned(), source };
         let first = self.segments.first().map_or(self.next_offset, |segment| segment.base_offset);
-        let epochs_known = self.load_epochs(found).map_err(failed)?;
+        let epochs_known = self.load_epochs(found).map_err(|source| self.failed(source))?;
         let aborted_from = if trust.everything { i64::MAX } else { trust.below };
         if !trust.everything {
             self.trim_aborted(trust.below)?;
@@ -29,6 +32,7 @@ impl Log {
         self.snapshot_offset = snapshot.unwrap_or(-1);
         self.producers = ProducerStates::restore(producers);
         let producers_from = snapshot.unwrap_or(first);
+        self.recall(producers_from)?;
         let from = if epochs_known { producers_from } else { first };
         if from < self.next_offset {
             self.walk(from, producers_from, aborted_from)?;
@@ -97,13 +101,41 @@ impl Log {
         Ok((None, Vec::new()))
     }
 
+    /// Brings back the batches that producers may still have in flight: a snapshot keeps the last of each, the log's
+    /// last kilobytes have those before.
+    fn recall(&mut self, before: i64) -> Result<(), LogError> {
+        if self.producers.is_empty() {
+            return Ok(());
+        }
+        let place = self.segments.partition_point(|segment| segment.base_offset < before);
+        let Some(segment) = place.checked_sub(1).map(|place| &self.segments[place]) else { return Ok(()) };
+        let path = self.files.path(segment.base_offset, FileKind::Log);
+        let failed = |source| LogError::Io { path: path.clone(), source };
+        let file = segment.file(&self.files).map_err(failed)?;
+        let end = if before == self.next_offset {
+            segment.size
+        } else {
+            segment.find(&self.files, before, ReadFrom::Disk)?.map_or(segment.size, |(position, _)| position)
+        };
+        let start = segment.position_within(&self.files, end.saturating_sub(RECALLED_BYTES)).map_err(failed)?;
+        let mut scanner = BatchScanner::new(file, start, end);
+        let mut headers = Vec::new();
+        while let Some((_, header)) = scanner.next_header().map_err(failed)? {
+            if header.producer_id >= 0 && !header.is_control() && header.base_offset < before {
+                headers.push(header);
+            }
+        }
+        headers.iter().rev().for_each(|header| self.producers.recall(header));
+        Ok(())
+    }
+
     /// Walks the batches from `from` on.
     fn walk(&mut self, from: i64, producers_from: i64, aborted_from: i64) -> Result<(), LogError> {
         for place in self.segment_of(from)..self.segments.len() {
             let segment = &self.segments[place];
             let path = self.files.path(segment.base_offset, FileKind::Log);
             let failed = |source| LogError::Io { path: path.clone(), source };
-            let start = segment.position_before(&self.files, from, super::super::ReadFrom::Disk)?;
+            let start = segment.position_before(&self.files, from, ReadFrom::Disk)?;
             let file = segment.file(&self.files).map_err(failed)?;
             let mut scanner = BatchScanner::new(std::sync::Arc::clone(&file), start, segment.size);
             while let Some((position, header)) = scanner.next_header().map_err(failed)? {

@@ -1,5 +1,6 @@
 //! A coordinator over partitions on a simulated disk, and short ways to ask it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,8 +17,8 @@ use super::super::super::shard::GroupShard;
 use super::super::hosted_shard::{HostedShard, Reply};
 use super::super::{GroupCoordinator, OFFSETS_TOPIC};
 use crate::config::Durability;
-use crate::disk::{Disk, SimulatedDisk};
-use crate::log::{Log, LogConfig};
+use crate::disk::{Disk, OpenFiles, SimulatedDisk};
+use crate::log::{Log, LogConfig, Opening};
 use crate::partition::{Partition, PartitionShared, SpaceGuard};
 use crate::sync::{DirtyBytes, SyncScheduler};
 
@@ -38,18 +39,20 @@ impl Node {
     pub(super) async fn start_with(disk: &SimulatedDisk, limits: GroupLimits) -> Self {
         disk.create_directory("/data".as_ref()).expect("makes");
         let shared = Arc::new(PartitionShared {
-            disk: Arc::new(disk.clone()),
+            files: Arc::new(OpenFiles::new(Arc::new(disk.clone()), 64)),
             scheduler: SyncScheduler::default(),
             dirty: DirtyBytes::default(),
             space: SpaceGuard::new("/data".into(), None),
             durability: Durability::Sync,
             leader_epoch: 0,
         });
-        let config = LogConfig { segment_bytes: 1 << 20, grow_ahead_bytes: 4096 };
+        let config = Arc::new(LogConfig { segment_bytes: 1 << 20, grow_ahead_bytes: 4096, ..LogConfig::default() });
+        let opening = Opening { clean: false, recovery_point: 0, log_start_offset: 0, now_ms: 0 };
         let partitions: Vec<Arc<Partition>> = (0..3)
             .map(|index| {
-                let directory = format!("/data/{OFFSETS_TOPIC}-{index}").into();
-                let log = Log::open(Arc::new(disk.clone()), directory, config, false).expect("opens");
+                let directory = PathBuf::from(format!("/data/{OFFSETS_TOPIC}-{index}"));
+                let files = Arc::clone(&shared.files);
+                let log = Log::open(files, &directory, Uuid::nil(), Arc::clone(&config), opening).expect("opens");
                 Arc::new(Partition::new(OFFSETS_TOPIC.into(), index, true, log, Arc::clone(&shared)))
             })
             .collect();
