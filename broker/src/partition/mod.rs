@@ -5,6 +5,7 @@
 //! of, what a power cut can take back. One lock orders everything; it is never held over a sync or a send.
 
 mod error;
+mod isolation;
 mod space;
 mod sync_job;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use parking_lot::Mutex;
 use pillion_wire::records::BatchHeader;
 
 pub(crate) use error::AppendError;
+pub(crate) use isolation::Isolation;
 pub(crate) use space::SpaceGuard;
 pub(crate) use waiters::{Completion, HighWatermarkWatcher};
 
@@ -172,6 +174,11 @@ impl Partition {
     /// Registers a watcher to be told of each move of the high watermark until it is done.
     pub(crate) fn watch(&self, watcher: Arc<dyn HighWatermarkWatcher>) {
         self.state.lock().waiters.watch(watcher);
+    }
+
+    /// Whether its topic was deleted.
+    pub(crate) fn is_deleted(&self) -> bool {
+        matches!(self.state.lock().closed, Some(AppendError::Deleted))
     }
 
     /// Where the partition stands.

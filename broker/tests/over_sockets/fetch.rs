@@ -267,33 +267,3 @@ fn a_topic_is_fetched_by_id_from_version_13() {
         assert_eq!((answer.responses[0].topic_id, sizes(&answer)[0] > 0), (id, true), "version {version}");
     }
 }
-
-#[test]
-fn offsets_are_listed_by_time_and_by_mark() {
-    let (_broker, mut client) = topic(2);
-    let records = [record("a", 1_000), record("b", 3_000), record("c", 2_000), record("d", 3_000)];
-    produce(&mut client, "t", 0, batch_of(&records, pillion_wire::records::Compression::Gzip, None));
-    produce(&mut client, "t", 0, batch_of(&[record("e", 2_500)], pillion_wire::records::Compression::None, None));
-    // Timestamp asked for, then offset, timestamp and leader epoch answered.
-    let cases = [
-        (-1, 5, -1, 0),
-        (-2, 0, -1, 0),
-        (-3, 1, 3_000, 0),
-        (-4, 0, -1, 0),
-        (-5, -1, -1, -1),
-        (-6, 0, -1, 0),
-        (0, 0, 1_000, 0),
-        (1_000, 0, 1_000, 0),
-        (1_001, 1, 3_000, 0),
-        (3_000, 1, 3_000, 0),
-        (3_001, -1, -1, -1),
-    ];
-    for (asked, offset, timestamp, epoch) in cases {
-        let found = list_offset(&mut client, "t", 0, asked);
-        let answered = (found.error_code, found.offset, found.timestamp, found.leader_epoch);
-        assert_eq!(answered, (0, offset, timestamp, epoch), "{asked}");
-    }
-    for (asked, offset) in [(-1, 0), (-2, 0), (-3, -1), (-4, 0), (-5, -1), (-6, 0), (0, -1)] {
-        assert_eq!(list_offset(&mut client, "t", 1, asked).offset, offset, "{asked} of an empty partition");
-    }
-}

@@ -9,6 +9,7 @@ mod failing_disk;
 mod fetch;
 mod kill_loop;
 mod leader_epoch;
+mod list_offsets;
 mod listeners;
 mod produce;
 mod refused_batches;
