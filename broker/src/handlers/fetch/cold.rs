@@ -5,6 +5,9 @@
 //! disk, at most [`COLD_READS_MAX`] of them at a time and for at most [`COLD_BYTES`] an answer. Whoever reads on finds
 //! the rest in memory: while one answer is sent the kernel is asked to read [`READ_AHEAD_BYTES`] behind it.
 
+#[cfg(test)]
+mod tests;
+
 use std::io;
 use std::num::NonZeroU64;
 use std::sync::Arc;

@@ -12,8 +12,6 @@ mod pending;
 mod search;
 mod session;
 mod sessions;
-#[cfg(test)]
-mod tests;
 mod wanted;
 
 use std::sync::Arc;

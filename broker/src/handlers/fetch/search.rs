@@ -89,9 +89,8 @@ impl Search {
                 topic = Some((Arc::clone(&wanted.topic), held));
                 held
             });
-            let held = held.and_then(|topic| {
-                topic.partition(wanted.partition).cloned().ok_or(ErrorCode::UnknownTopicOrPartition)
-            });
+            let held = held
+                .and_then(|topic| topic.partition(wanted.partition).cloned().ok_or(ErrorCode::UnknownTopicOrPartition));
             Place { wanted, held, marks: UNKNOWN_MARKS, found: Found::Nothing, is_told: false }
         };
         let places: Vec<_> = wanted.into_iter().map(place).collect();

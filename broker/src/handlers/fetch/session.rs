@@ -5,6 +5,9 @@
 //! request or an answer that the other has not seen. Partitions are kept in the order of their keys; one costs less
 //! than 64 bytes.
 
+#[cfg(test)]
+mod tests;
+
 use std::cmp::Ordering;
 
 use pillion_wire::ErrorCode;

@@ -5,6 +5,9 @@
 //! session that was not used for longest, if that is long enough ago, or of the smallest one that has had its time, if
 //! the newcomer is larger; otherwise it goes without, and sends whole requests. A session ends with its connection.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -95,8 +98,7 @@ impl SessionCache {
         let session = Arc::new(Mutex::new(session));
         self.partitions += partitions;
         self.connections.entry(connection).or_default().session = Some(id);
-        self.sessions
-            .put(id, Slot { session: Arc::clone(&session), connection, opened: now, used: now, partitions });
+        self.sessions.put(id, Slot { session: Arc::clone(&session), connection, opened: now, used: now, partitions });
         Some(session)
     }
 
