@@ -267,3 +267,34 @@ fn a_topic_is_fetched_by_id_from_version_13() {
         assert_eq!((answer.responses[0].topic_id, sizes(&answer)[0] > 0), (id, true), "version {version}");
     }
 }
+
+#[test]
+fn a_parked_fetch_adds_up_what_its_partitions_get() {
+    let (broker, mut client) = topic(30);
+    let one = batch(&["x"]);
+    let mut waiting = broker.client();
+    let mut request = of_partitions(30);
+    (request.max_wait_ms, request.min_bytes) = (600_000, 20 * one.len() as i32);
+    waiting.send(&request, 12);
+    for partition in 0..20 {
+        produce(&mut client, "t", partition, one.clone());
+    }
+    let answer = waiting.receive::<FetchRequest>(12);
+    let expected: Vec<_> = (0..30).map(|partition| if partition < 20 { one.len() } else { 0 }).collect();
+    assert_eq!(sizes(&answer), expected);
+}
+
+#[test]
+fn the_brokers_own_limit_holds_too() {
+    let broker = TestBroker::fresh(&[("fetch.max.bytes", "2000")]);
+    let mut client = broker.client();
+    create_topic(&mut client, "t", 1, &[]);
+    let one = batch(&[&"x".repeat(500)]);
+    for _ in 0..10 {
+        produce(&mut client, "t", 0, one.clone());
+    }
+    let mut request = fetch_request("t", 0, 0);
+    // More than the broker gives at once is not waited for.
+    (request.max_wait_ms, request.min_bytes) = (600_000, 1_000_000);
+    assert_eq!(sizes(&client.call(&request, 12)), [2_000]);
+}
