@@ -11,6 +11,7 @@ use crate::catalogue::{Catalogue, CatalogueError, ConfigEntry, Topic, TopicRecor
 use crate::checkpoints;
 use crate::config::BrokerConfig;
 use crate::groups::coordinator::GroupCoordinator;
+use crate::handlers::fetch::FetchState;
 use crate::log::{Log, LogConfig, LogError};
 use crate::partition::{Partition, PartitionShared};
 use crate::topic_config::TopicConfig;
@@ -24,6 +25,8 @@ pub(crate) struct BrokerState {
     pub(crate) partitions: Arc<PartitionShared>,
     /// Consumer groups and their committed offsets.
     pub(crate) groups: Arc<GroupCoordinator>,
+    /// Fetch sessions, and the bound on reads from the disk.
+    pub(crate) fetches: FetchState,
     /// Held while topics are made or deleted: one change at a time.
     topic_changes: Mutex<()>,
     /// Held while checkpoint files are replaced.
@@ -73,7 +76,8 @@ impl BrokerState {
     ) -> Self {
         let (topics, topic_changes, checkpoint_writes) = (Topics::default(), Mutex::default(), Mutex::default());
         let groups = Arc::new(GroupCoordinator::new((&config).into()));
-        Self { config, cluster_id, topics, catalogue, partitions, groups, topic_changes, checkpoint_writes }
+        let fetches = FetchState::new(&config);
+        Self { config, cluster_id, topics, catalogue, partitions, groups, fetches, topic_changes, checkpoint_writes }
     }
 
     /// Makes topics: durable in the catalogue first, then in service. Each has its own outcome. Blocks.

@@ -1,8 +1,11 @@
 //! ListOffsets (2), versions 1 to 11: offsets by timestamp, or special ones.
 //!
-//! −1 latest, −2 earliest, −3 the record with the largest timestamp (KIP-734), −4 earliest on local disk, −5 latest
-//! in tiered storage and −6 earliest not uploaded yet: there is no tiered storage, so −4 and −6 are the earliest and
-//! −5 is unknown. Looking inside batches may wait for the disk, so a request with a timestamp leaves the event loop.
+//! −1 latest, −2 earliest, −3 the record with the largest timestamp (KIP-734, version 7), −4 earliest on local disk
+//! (version 8), −5 latest in tiered storage (version 9) and −6 earliest not uploaded yet (version 11): there is no
+//! tiered storage, so −4 is the earliest, and −5 and −6 are unknown. An older version or another negative number gets
+//! UNSUPPORTED_VERSION, as Kafka 4.4 answers, even for a partition that is not there. What a reader of committed
+//! records cannot fetch yet is not found. Looking inside batches may wait for the disk, so a request with a timestamp
+//! leaves the event loop.
 
 use pillion_wire::ErrorCode;
 use pillion_wire::messages::list_offsets::{
@@ -44,10 +47,12 @@ fn list(broker: &BrokerState, request: &ListOffsetsRequest, version: i16) -> Lis
         let partitions = asked.partitions.iter().map(|partition| {
             let index = partition.partition_index;
             let held = topic.as_ref().and_then(|topic| topic.partition(index));
-            let found = held.ok_or(ErrorCode::UnknownTopicOrPartition).and_then(|held| {
-                check_leader_epoch(partition.current_leader_epoch, broker.leader_epoch())?;
-                find(held, partition.timestamp, request.isolation_level)
-            });
+            let found = check_version(partition.timestamp, version)
+                .and_then(|()| held.ok_or(ErrorCode::UnknownTopicOrPartition))
+                .and_then(|held| {
+                    check_leader_epoch(partition.current_leader_epoch, broker.leader_epoch())?;
+                    find(held, partition.timestamp, Isolation::from_level(request.isolation_level))
+                });
             match found {
                 Ok((found, leader_epoch)) => ListOffsetsPartitionResponse {
                     partition_index: index,
@@ -69,33 +74,42 @@ fn list(broker: &BrokerState, request: &ListOffsetsRequest, version: i16) -> Lis
     ListOffsetsResponse { throttle_time_ms: 0, topics: topics.collect() }
 }
 
-/// The offset and the epoch of the record there; −1 for what there is not.
-fn find(partition: &Partition, timestamp: i64, isolation_level: i8) -> Result<(TimestampedOffset, i32), ErrorCode> {
-    let offsets = partition.offsets();
-    let end = if isolation_level == 1 { offsets.last_stable_offset } else { offsets.high_watermark };
-    let isolation = if isolation_level == 1 { Isolation::ReadCommitted } else { Isolation::ReadUncommitted };
-    let at = |offset| TimestampedOffset { offset, timestamp: -1 };
-    match timestamp {
-        LATEST => Ok((at(end), partition.latest_epoch())),
-        EARLIEST | EARLIEST_LOCAL | EARLIEST_PENDING_UPLOAD => {
-            Ok((at(offsets.log_start_offset), partition.epoch_at(offsets.log_start_offset)))
-        }
-        LATEST_TIERED => Ok((at(-1), -1)),
-        MAX_TIMESTAMP => Ok(record(partition, partition.with_max_timestamp(isolation))?),
-        timestamp if timestamp >= 0 => Ok(record(partition, partition.first_at_or_after(timestamp, isolation))?),
-        _ => Err(ErrorCode::InvalidRequest),
-    }
+/// Whether the special number was known in this version.
+fn check_version(timestamp: i64, version: i16) -> Result<(), ErrorCode> {
+    let since = match timestamp {
+        LATEST | EARLIEST | 0.. => 1,
+        MAX_TIMESTAMP => 7,
+        EARLIEST_LOCAL => 8,
+        LATEST_TIERED => 9,
+        EARLIEST_PENDING_UPLOAD => 11,
+        _ => return Err(ErrorCode::UnsupportedVersion),
+    };
+    if version < since { Err(ErrorCode::UnsupportedVersion) } else { Ok(()) }
 }
 
-fn record(
-    partition: &Partition,
-    found: Result<Option<TimestampedOffset>, crate::log::LogError>,
-) -> Result<(TimestampedOffset, i32), ErrorCode> {
+/// The offset and the epoch of the record there; −1 for what there is not.
+fn find(partition: &Partition, timestamp: i64, isolation: Isolation) -> Result<(TimestampedOffset, i32), ErrorCode> {
+    let offsets = partition.offsets();
+    let end = match isolation {
+        Isolation::ReadUncommitted => offsets.high_watermark,
+        Isolation::ReadCommitted => offsets.last_stable_offset,
+    };
+    let at = |offset| TimestampedOffset { offset, timestamp: -1 };
+    let found = match timestamp {
+        LATEST => return Ok((at(end), partition.latest_epoch())),
+        EARLIEST | EARLIEST_LOCAL => {
+            return Ok((at(offsets.log_start_offset), partition.epoch_at(offsets.log_start_offset)));
+        }
+        MAX_TIMESTAMP => partition.with_max_timestamp(isolation),
+        timestamp if timestamp >= 0 => partition.first_at_or_after(timestamp, isolation),
+        _ => Ok(None),
+    };
     match found {
-        Ok(Some(found)) => Ok((found, partition.epoch_at(found.offset))),
-        Ok(None) => Ok((TimestampedOffset { offset: -1, timestamp: -1 }, -1)),
+        Ok(Some(found)) if found.offset < end => Ok((found, partition.epoch_at(found.offset))),
+        Ok(_) => Ok((at(-1), -1)),
         Err(error) => {
-            tracing::error!(topic = %partition.topic(), partition = partition.index(), %error, "cannot look for a timestamp");
+            let (topic, index) = (partition.topic(), partition.index());
+            tracing::error!(%topic, partition = index, %error, "cannot look for a timestamp");
             Err((&error).into())
         }
     }

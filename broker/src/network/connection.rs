@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::frame_reader::FrameReader;
 use super::listener::Listener;
 use super::response_queue::ResponseQueue;
-use super::session::{Principal, Session};
+use super::session::{ConnectionId, Principal, Session};
 use crate::broker::BrokerState;
 use crate::dispatch::{self, Flow, Parked};
 
@@ -46,7 +46,7 @@ impl Connection {
     pub(crate) fn new(broker: Arc<BrokerState>, listener: Arc<Listener>, stream: TcpStream, peer: SocketAddr) -> Self {
         Self {
             broker,
-            session: Session { listener, peer, principal: Principal::Anonymous },
+            session: Session { id: ConnectionId::next(), listener, peer, principal: Principal::Anonymous },
             queue: Arc::new(ResponseQueue::new(stream)),
             frames: FrameReader::default(),
             parked: Vec::new(),
@@ -215,5 +215,6 @@ impl Drop for Connection {
         for parked in self.parked.drain(..) {
             parked.abandon();
         }
+        self.broker.fetches.disconnected(self.session.id);
     }
 }

@@ -23,6 +23,11 @@ impl Responder {
         Self { queue, slot, correlation_id, version, answered: false }
     }
 
+    /// Whether the connection is gone, so that no answer is worth any work.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.queue.is_closed()
+    }
+
     /// Sends the answer in the request's version.
     pub(crate) fn answer<M: ApiMessage>(self, response: &M) {
         let version = self.version;

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::listener::Listener;
 
@@ -13,9 +14,23 @@ pub(crate) enum Principal {
     Anonymous,
 }
 
+/// Tells a connection from every other of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct ConnectionId(u64);
+
+impl ConnectionId {
+    /// One that no connection had.
+    pub(crate) fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
 /// A connection as handlers see it.
 #[derive(Clone)]
 pub(crate) struct Session {
+    /// Which connection it is.
+    pub(crate) id: ConnectionId,
     /// The listener it came in by, whose advertised address it is answered with.
     pub(crate) listener: Arc<Listener>,
     /// Its other end.

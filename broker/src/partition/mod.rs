@@ -237,6 +237,11 @@ impl Partition {
         self.state.lock().waiters.watch(watcher);
     }
 
+    /// Whether its topic was deleted.
+    pub(crate) fn is_deleted(&self) -> bool {
+        matches!(self.state.lock().closed, Some(AppendError::Deleted))
+    }
+
     /// Ends the partition, whose topic is being deleted: waiting answers fail, watchers are told.
     pub(crate) fn delete(&self) {
         let (ready, unsynced_bytes) = {

@@ -269,31 +269,32 @@ fn a_topic_is_fetched_by_id_from_version_13() {
 }
 
 #[test]
-fn offsets_are_listed_by_time_and_by_mark() {
-    let (_broker, mut client) = topic(2);
-    let records = [record("a", 1_000), record("b", 3_000), record("c", 2_000), record("d", 3_000)];
-    produce(&mut client, "t", 0, batch_of(&records, pillion_wire::records::Compression::Gzip, None));
-    produce(&mut client, "t", 0, batch_of(&[record("e", 2_500)], pillion_wire::records::Compression::None, None));
-    // Timestamp asked for, then offset, timestamp and leader epoch answered.
-    let cases = [
-        (-1, 5, -1, 0),
-        (-2, 0, -1, 0),
-        (-3, 1, 3_000, 0),
-        (-4, 0, -1, 0),
-        (-5, -1, -1, -1),
-        (-6, 0, -1, 0),
-        (0, 0, 1_000, 0),
-        (1_000, 0, 1_000, 0),
-        (1_001, 1, 3_000, 0),
-        (3_000, 1, 3_000, 0),
-        (3_001, -1, -1, -1),
-    ];
-    for (asked, offset, timestamp, epoch) in cases {
-        let found = list_offset(&mut client, "t", 0, asked);
-        let answered = (found.error_code, found.offset, found.timestamp, found.leader_epoch);
-        assert_eq!(answered, (0, offset, timestamp, epoch), "{asked}");
+fn a_parked_fetch_adds_up_what_its_partitions_get() {
+    let (broker, mut client) = topic(30);
+    let one = batch(&["x"]);
+    let mut waiting = broker.client();
+    let mut request = of_partitions(30);
+    (request.max_wait_ms, request.min_bytes) = (600_000, 20 * one.len() as i32);
+    waiting.send(&request, 12);
+    for partition in 0..20 {
+        produce(&mut client, "t", partition, one.clone());
     }
-    for (asked, offset) in [(-1, 0), (-2, 0), (-3, -1), (-4, 0), (-5, -1), (-6, 0), (0, -1)] {
-        assert_eq!(list_offset(&mut client, "t", 1, asked).offset, offset, "{asked} of an empty partition");
+    let answer = waiting.receive::<FetchRequest>(12);
+    let expected: Vec<_> = (0..30).map(|partition| if partition < 20 { one.len() } else { 0 }).collect();
+    assert_eq!(sizes(&answer), expected);
+}
+
+#[test]
+fn the_brokers_own_limit_holds_too() {
+    let broker = TestBroker::fresh(&[("fetch.max.bytes", "2000")]);
+    let mut client = broker.client();
+    create_topic(&mut client, "t", 1, &[]);
+    let one = batch(&[&"x".repeat(500)]);
+    for _ in 0..10 {
+        produce(&mut client, "t", 0, one.clone());
     }
+    let mut request = fetch_request("t", 0, 0);
+    // More than the broker gives at once is not waited for.
+    (request.max_wait_ms, request.min_bytes) = (600_000, 1_000_000);
+    assert_eq!(sizes(&client.call(&request, 12)), [2_000]);
 }

@@ -2,13 +2,16 @@
 
 mod bad_frames;
 mod bad_topics;
+mod cold_reads;
 mod connections;
 mod crash;
 mod every_version;
 mod failing_disk;
 mod fetch;
+mod fetch_sessions;
 mod kill_loop;
 mod leader_epoch;
+mod list_offsets;
 mod listeners;
 mod produce;
 mod refused_batches;

@@ -1,85 +1,160 @@
-//! Reads what an evaluation found and sends it.
+//! Brings what a search found into an answer, and sends it.
 
 use std::io;
 
 use bytes::Bytes;
-use pillion_wire::Records;
 use pillion_wire::messages::FetchResponse;
+use pillion_wire::messages::fetch::{AbortedTransaction, FetchableTopicResponse, PartitionData};
+use pillion_wire::{ErrorCode, Records};
 
-use super::evaluate::Evaluation;
+use super::cold::{self, Part};
+use super::context::{Context, FetchState};
+use super::search::{Found, Place, Search};
 use crate::log::{LogSlice, ReadFrom};
 use crate::network::Responder;
+use crate::partition::Isolation;
 
-/// Slices up to this size are read and sent with the rest of the answer; larger ones go by sendfile.
-const READ_BYTES_MAX: usize = 32 * 1024;
-/// Bytes read at once to bring a cold slice into memory.
-const WARM_BYTES: usize = 256 * 1024;
-
-/// Sends the answer; gives the responder back when bytes are not in memory and `from` forbids to wait for them.
-pub(super) fn send(responder: Responder, evaluation: Evaluation, from: ReadFrom) -> Result<(), Responder> {
-    let Evaluation { mut topics, slices, .. } = evaluation;
-    let mut external = Vec::new();
-    for (topic, place, slice) in slices {
-        let records = match records(&slice, from, external.len()) {
-            Ok(records) => records,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock && from == ReadFrom::Memory => {
-                return Err(responder);
-            }
-            Err(error) => {
-                tracing::error!(%error, "cannot read a segment; closing the consumer's connection");
-                responder.close();
-                return Ok(());
-            }
+/// Takes what is in memory; false when what comes first is not, and nothing has been taken. What is not in memory
+/// further behind is left for the next answer, which will look for it first.
+pub(super) fn take_from_memory(state: &FetchState, search: &mut Search, slices: &mut Vec<LogSlice>) -> bool {
+    let mut has_records = false;
+    for place in search.order() {
+        let part = match &search.places[place].found {
+            Found::Cold => None,
+            Found::Slice { slice, more } => match cold::in_memory(slice) {
+                Ok(Some(part)) => {
+                    if let Part::File(sent) = &part
+                        && (*more || sent.length < slice.length)
+                    {
+                        cold::read_ahead_behind(state, sent);
+                    }
+                    Some(Ok(part))
+                }
+                Ok(None) => {
+                    // It will be there when the next answer looks for it.
+                    if has_records {
+                        cold::read_ahead_behind(state, &LogSlice { length: 0, ..slice.clone() });
+                    }
+                    None
+                }
+                Err(error) => Some(Err(error)),
+            },
+            _ => continue,
         };
-        if matches!(records, Records::External { .. }) {
-            external.push(slice);
+        match part {
+            None if !has_records => return false,
+            None => search.put(place, Found::Nothing),
+            Some(part) => {
+                has_records = true;
+                take(search, place, part, slices);
+            }
         }
-        topics[topic].partitions[place].records = Some(records);
     }
-    let response = FetchResponse { responses: topics, ..FetchResponse::default() };
-    responder.answer_with_slices(&response, &external);
-    Ok(())
+    true
 }
 
-/// The slice's bytes, or a reference to them that becomes a sendfile.
-fn records(slice: &LogSlice, from: ReadFrom, id: usize) -> io::Result<Records> {
-    if slice.length > READ_BYTES_MAX && slice.file.descriptor().is_some() {
-        match from {
-            ReadFrom::Memory => probe(slice)?,
-            ReadFrom::Disk => warm(slice)?,
+/// Takes what is in memory and what the disk brings. Blocks.
+pub(super) fn take_from_disk(search: &mut Search, slices: &mut Vec<LogSlice>) {
+    let mut budget = cold::COLD_BYTES;
+    for place in search.order() {
+        if matches!(search.places[place].found, Found::Cold) && budget > 0 {
+            search.look(place, ReadFrom::Disk);
         }
-        return Ok(Records::External { id: id as u32, length: slice.length as u32 });
+        let part = match &search.places[place].found {
+            Found::Slice { slice, .. } if budget > 0 => Some(cold::from_disk(slice, &mut budget)),
+            Found::Slice { slice, .. } => cold::in_memory(slice).transpose(),
+            _ => continue,
+        };
+        match part {
+            None => search.put(place, Found::Nothing),
+            Some(part) => take(search, place, part, slices),
+        }
     }
-    let mut bytes = vec![0; slice.length];
-    let read = match from {
-        ReadFrom::Memory => slice.file.read_cached_at(slice.position, &mut bytes)?,
-        ReadFrom::Disk => slice.file.read_at(slice.position, &mut bytes)?,
+}
+
+fn take(search: &mut Search, place: usize, part: io::Result<Part>, slices: &mut Vec<LogSlice>) {
+    let found = match part {
+        Ok(part) => Found::Records(part.into_records(slices)),
+        Err(error) => {
+            let wanted = &search.places[place].wanted;
+            let (topic, partition, offset) = (&wanted.topic.name, wanted.partition, wanted.fetch_offset);
+            tracing::error!(topic, partition, offset, %error, "cannot read a segment");
+            Found::Refused(ErrorCode::KafkaStorageError)
+        }
     };
-    if read < slice.length {
-        return Err(match from {
-            ReadFrom::Memory => io::ErrorKind::WouldBlock.into(),
-            ReadFrom::Disk => io::ErrorKind::UnexpectedEof.into(),
-        });
-    }
-    Ok(Records::Bytes(Bytes::from(bytes)))
+    search.put(place, found);
 }
 
-/// Fails when the slice's ends are not in memory: sendfile would wait for the disk on the event loop.
-fn probe(slice: &LogSlice) -> io::Result<()> {
-    let mut byte = [0];
-    slice.file.read_cached_at(slice.position, &mut byte)?;
-    slice.file.read_cached_at(slice.position + slice.length as u64 - 1, &mut byte)?;
-    Ok(())
+/// Sends what was taken.
+pub(super) fn send(
+    responder: Responder,
+    state: &FetchState,
+    context: &Context,
+    mut search: Search,
+    slices: &[LogSlice],
+) {
+    let session_id = match context.tell(state, &mut search) {
+        Ok(session_id) => session_id,
+        Err(code) => return responder.answer(&refusal(code)),
+    };
+    let mut response = FetchResponse { session_id, ..FetchResponse::default() };
+    let isolation = search.isolation;
+    let mut topic = None;
+    for place in search.places.into_iter().filter(|place| place.is_told) {
+        let same = topic.as_ref().is_some_and(|topic| place.wanted.topic.is_same(topic));
+        if !same {
+            let wanted = &place.wanted.topic;
+            response.responses.push(FetchableTopicResponse {
+                topic: wanted.name.clone(),
+                topic_id: wanted.id,
+                partitions: Vec::new(),
+            });
+            topic = Some(std::sync::Arc::clone(wanted));
+        }
+        if let Some(response) = response.responses.last_mut() {
+            response.partitions.push(data(place, isolation));
+        }
+    }
+    responder.answer_with_slices(&response, slices);
 }
 
-/// Reads the slice, so that it is in memory when it is sent.
-fn warm(slice: &LogSlice) -> io::Result<()> {
-    let mut scratch = vec![0; WARM_BYTES.min(slice.length)];
-    let mut position = slice.position;
-    let end = slice.position + slice.length as u64;
-    while position < end {
-        let wanted = scratch.len().min((end - position) as usize);
-        position += slice.file.read_at(position, &mut scratch[..wanted])?.max(1) as u64;
+/// The answer to a request that its session refuses.
+pub(super) fn refusal(code: ErrorCode) -> FetchResponse {
+    FetchResponse { error_code: code.code(), ..FetchResponse::default() }
+}
+
+fn data(place: Place, isolation: Isolation) -> PartitionData {
+    let marks = place.marks;
+    let aborted = place.aborted(isolation);
+    let mut data = PartitionData {
+        partition_index: place.wanted.partition,
+        high_watermark: marks.high_watermark,
+        last_stable_offset: marks.last_stable_offset,
+        log_start_offset: marks.log_start_offset,
+        records: Some(Records::Bytes(Bytes::new())),
+        ..PartitionData::default()
+    };
+    match place.found {
+        Found::Records(records) => data.records = Some(records),
+        Found::Refused(code) => data.error_code = code.code(),
+        Found::Diverging(diverging) => data.diverging_epoch = diverging,
+        Found::Nothing | Found::Cold | Found::Slice { .. } => {}
     }
-    Ok(())
+    match aborted {
+        Ok(aborted) => data.aborted_transactions = aborted.map(|aborted| aborted.iter().map(in_answer).collect()),
+        // Without the list a reader would take aborted records for committed ones.
+        Err(error) => {
+            tracing::error!(%error, "cannot read a transaction index");
+            (data.error_code, data.records) = (ErrorCode::from(&error).code(), None);
+        }
+    }
+    data
+}
+
+fn in_answer(aborted: &crate::log::AbortedTransaction) -> AbortedTransaction {
+    AbortedTransaction {
+        producer_id: aborted.producer_id,
+        first_offset: aborted.first_offset,
+        ..AbortedTransaction::default()
+    }
 }
