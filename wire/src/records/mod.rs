@@ -7,6 +7,7 @@ mod compression;
 mod error;
 mod header;
 mod record;
+mod rewrite;
 #[cfg(test)]
 mod tests;
 
@@ -15,3 +16,4 @@ pub use compression::Compression;
 pub use error::RecordsError;
 pub use header::{BatchHeader, HEADER_BYTES, STAMPED_BYTES, TimestampType, advance_sequence};
 pub use record::{DECOMPRESSED_BYTES_MAX, Record, RecordHeader, read_batch};
+pub use rewrite::{BatchRecords, BatchRewriter, RecordView};
