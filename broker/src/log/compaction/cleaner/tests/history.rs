@@ -56,6 +56,8 @@ pub(super) struct History {
     pub(super) aborted: Vec<Option<bool>>,
     pub(super) index: Vec<AbortedTransaction>,
     pub(super) last_records: HashMap<i64, LastRecord>,
+    /// Offsets of markers and the transactions they ended.
+    pub(super) markers: Vec<(i64, usize)>,
     /// Base offset of the first segment that must not be cleaned.
     pub(super) bound: i64,
     open: HashMap<i64, (usize, i64)>,
@@ -122,6 +124,7 @@ impl History {
         let (last_offset, ended) = (self.next_offset, self.open.remove(&producer));
         if let Some((transaction, first_offset)) = ended {
             self.aborted[transaction] = Some(!commit);
+            self.markers.push((last_offset, transaction));
             if !commit {
                 let last_stable_offset = last_offset + 1;
                 let entry = AbortedTransaction { producer_id: producer, first_offset, last_offset, last_stable_offset };
@@ -249,6 +252,11 @@ impl History {
             assert!(end > cleaning.first_dirty_offset, "every round gets further");
             cleaning.first_dirty_offset = end;
         }
+    }
+
+    /// The transaction of the record at `offset`.
+    pub(super) fn transaction_at(&self, offset: i64) -> Option<usize> {
+        self.written.iter().find(|written| written.record.offset == offset)?.transaction
     }
 
     /// Offsets of the records that stay once all is clean: neither aborted nor followed by one of their key.
