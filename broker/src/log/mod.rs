@@ -7,6 +7,7 @@
 
 mod append;
 mod checkpoint;
+mod compaction;
 mod config;
 mod dirty;
 mod epochs;

@@ -53,4 +53,10 @@ pub enum RecordsError {
         /// Its position in the batch.
         index: i32,
     },
+    /// A record whose offset is not behind the one before it, or is behind the batch's last.
+    #[error("record {index} has an offset out of order")]
+    RecordOffset {
+        /// Its position in the batch.
+        index: i32,
+    },
 }

@@ -8,6 +8,7 @@ mod control;
 mod error;
 mod header;
 mod record;
+mod rewrite;
 #[cfg(test)]
 mod tests;
 
@@ -17,3 +18,4 @@ pub use control::{EndTransactionMarker, control_batch, read_marker};
 pub use error::RecordsError;
 pub use header::{BatchHeader, HEADER_BYTES, STAMPED_BYTES, TimestampType, advance_sequence};
 pub use record::{DECOMPRESSED_BYTES_MAX, Record, RecordHeader, read_batch};
+pub use rewrite::{BatchRecords, BatchRewriter, RecordView};

@@ -151,7 +151,7 @@ fn bytes_size(bytes: Option<&[u8]>) -> usize {
 }
 
 /// Bytes of a zigzag variable-length integer.
-fn varlong_size(value: i64) -> usize {
+pub(super) fn varlong_size(value: i64) -> usize {
     let zigzag = ((value << 1) ^ (value >> 63)).cast_unsigned();
     (64 - (zigzag | 1).leading_zeros() as usize).div_ceil(7)
 }
