@@ -1,5 +1,8 @@
 //! What every handler reaches: configuration, topics, and the means to make and delete them.
 
+mod alterations;
+
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,7 +15,7 @@ use crate::config::BrokerConfig;
 use crate::groups::coordinator::GroupCoordinator;
 use crate::log::{Log, LogConfig, LogError};
 use crate::partition::{Partition, PartitionShared};
-use crate::topic_config::TopicConfig;
+use crate::topic_config::{TopicConfig, TopicConfigError};
 
 /// How far segment files are grown ahead, in bytes: fdatasync of an append inside the file's length took 98–148 µs
 /// where one that grows it took 183–197 µs; more than 1 MiB gained nothing.
@@ -48,6 +51,9 @@ pub(crate) enum TopicChangeError {
     /// There is none.
     #[error("topic does not exist")]
     Unknown,
+    /// A setting that is not taken.
+    #[error(transparent)]
+    Config(#[from] TopicConfigError),
     /// The catalogue could not be written.
     #[error("cannot write the catalogue")]
     Catalogue(#[from] CatalogueError),
@@ -137,17 +143,27 @@ impl BrokerState {
         config: TopicConfig,
         clean: bool,
     ) -> Result<Arc<Topic>, TopicChangeError> {
-        let log_config = LogConfig { segment_bytes: config.segment_bytes(), grow_ahead_bytes: GROW_AHEAD_BYTES };
         let name: Arc<str> = name.into();
-        let internal = crate::catalogue::is_internal(&name);
+        let partitions = self.open_partitions(&name, 0..record.partitions, &config, clean)?;
+        Ok(Arc::new(Topic { name, id: record.topic_id, partitions, config }))
+    }
+
+    fn open_partitions(
+        &self,
+        name: &Arc<str>,
+        indexes: Range<i32>,
+        config: &TopicConfig,
+        clean: bool,
+    ) -> Result<Vec<Arc<Partition>>, LogError> {
+        let log_config = LogConfig { segment_bytes: config.segment_bytes(), grow_ahead_bytes: GROW_AHEAD_BYTES };
+        let internal = crate::catalogue::is_internal(name);
         let open = |index| {
-            let directory = self.partition_directory(&name, index);
+            let directory = self.partition_directory(name, index);
             let log = Log::open(Arc::clone(&self.partitions.disk), directory, log_config, clean)?;
             let shared = Arc::clone(&self.partitions);
-            Ok(Arc::new(Partition::new(Arc::clone(&name), index, internal, log, shared)))
+            Ok(Arc::new(Partition::new(Arc::clone(name), index, internal, log, shared)))
         };
-        let partitions = (0..record.partitions).map(open).collect::<Result<Vec<_>, LogError>>()?;
-        Ok(Arc::new(Topic { name, id: record.topic_id, partitions, config }))
+        indexes.map(open).collect()
     }
 
     /// Where a partition's files are.

@@ -4,6 +4,7 @@
 //! confirmed (or, with `log.durability=async`, what was written): no consumer reads, and no acks=all answer tells
 //! of, what a power cut can take back. One lock orders everything; it is never held over a sync or a send.
 
+mod administration;
 mod error;
 mod space;
 mod sync_job;

@@ -2,14 +2,17 @@
 
 mod bad_frames;
 mod bad_topics;
+mod configs;
 mod connections;
 mod crash;
+mod delete_records;
 mod every_version;
 mod failing_disk;
 mod fetch;
 mod kill_loop;
 mod leader_epoch;
 mod listeners;
+mod partitions_added;
 mod produce;
 mod refused_batches;
 mod restart;
