@@ -13,6 +13,9 @@ mod dispatch;
 mod error_codes;
 mod groups;
 mod handlers;
+#[cfg(test)]
+#[path = "../tests/fixtures/kafka.rs"]
+mod kafka_fixture;
 mod leftovers;
 mod log;
 mod network;
