@@ -1,5 +1,8 @@
 //! What every handler reaches: configuration, topics, and the means to make and delete them.
 
+mod alterations;
+
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +17,7 @@ use crate::groups::coordinator::GroupCoordinator;
 use crate::handlers::fetch::FetchState;
 use crate::log::{Log, LogConfig, LogError};
 use crate::partition::{Partition, PartitionShared};
-use crate::topic_config::TopicConfig;
+use crate::topic_config::{TopicConfig, TopicConfigError};
 
 /// The broker, as handlers see it.
 pub(crate) struct BrokerState {
@@ -50,6 +53,9 @@ pub(crate) enum TopicChangeError {
     /// There is none.
     #[error("topic does not exist")]
     Unknown,
+    /// A setting that is not taken.
+    #[error(transparent)]
+    Config(#[from] TopicConfigError),
     /// The catalogue could not be written.
     #[error("cannot write the catalogue")]
     Catalogue(#[from] CatalogueError),
@@ -133,19 +139,30 @@ impl BrokerState {
         self.write_checkpoints()
     }
 
-    /// A new topic in service. Its directories are known to be missing, so nothing is looked for.
+    /// A new topic in service.
     fn new_topic(&self, name: &str, record: &TopicRecord, config: TopicConfig) -> Arc<Topic> {
-        let log_config = Arc::new(LogConfig::from(&config));
         let name: Arc<str> = name.into();
-        let internal = crate::catalogue::is_internal(&name);
-        let open = |index| {
-            let directory = self.partition_directory(&name, index);
-            let files = Arc::clone(&self.partitions.files);
-            let log = Log::nothing(files, &directory, record.topic_id, Arc::clone(&log_config));
-            Arc::new(Partition::new(Arc::clone(&name), index, internal, log, Arc::clone(&self.partitions)))
-        };
-        let partitions = (0..record.partitions).map(open).collect();
+        let partitions = self.new_partitions(&name, record.topic_id, 0..record.partitions, &config);
         Arc::new(Topic { name, id: record.topic_id, partitions, config })
+    }
+
+    /// New partitions. Their directories are known to be missing, so nothing is looked for.
+    fn new_partitions(
+        &self,
+        name: &Arc<str>,
+        topic_id: Uuid,
+        indexes: Range<i32>,
+        config: &TopicConfig,
+    ) -> Vec<Arc<Partition>> {
+        let log_config = Arc::new(LogConfig::from(config));
+        let internal = crate::catalogue::is_internal(name);
+        let open = |index| {
+            let directory = self.partition_directory(name, index);
+            let files = Arc::clone(&self.partitions.files);
+            let log = Log::nothing(files, &directory, topic_id, Arc::clone(&log_config));
+            Arc::new(Partition::new(Arc::clone(name), index, internal, log, Arc::clone(&self.partitions)))
+        };
+        indexes.map(open).collect()
     }
 
     /// Writes down how far every log is on disk, and where it starts. Blocks.

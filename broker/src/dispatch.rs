@@ -30,12 +30,16 @@ pub(crate) enum Operation {
     Write,
     /// Make topics.
     Create,
-    /// Delete topics or groups.
+    /// Change topics.
+    Alter,
+    /// Delete topics, records or groups.
     Delete,
     /// See that something exists.
     Describe,
     /// See configurations.
     DescribeConfigs,
+    /// Change configurations.
+    AlterConfigs,
     /// Get a producer id.
     IdempotentWrite,
 }
@@ -111,9 +115,13 @@ pub(crate) static APIS: &[Api] = &[
     api!(ApiVersionsRequest, Unchecked on Cluster, handlers::api_versions::handle, 0..=4),
     api!(CreateTopicsRequest, Create on Topic, handlers::create_topics::handle),
     api!(DeleteTopicsRequest, Delete on Topic, handlers::delete_topics::handle),
+    api!(DeleteRecordsRequest, Delete on Topic, handlers::delete_records::handle),
     api!(InitProducerIdRequest, IdempotentWrite on Cluster, handlers::init_producer_id::handle),
     api!(OffsetForLeaderEpochRequest, Describe on Topic, handlers::offset_for_leader_epoch::handle),
     api!(DescribeConfigsRequest, DescribeConfigs on Topic, handlers::describe_configs::handle),
+    api!(AlterConfigsRequest, AlterConfigs on Topic, handlers::alter_configs::handle),
+    api!(CreatePartitionsRequest, Alter on Topic, handlers::create_partitions::handle),
+    api!(IncrementalAlterConfigsRequest, AlterConfigs on Topic, handlers::incremental_alter_configs::handle),
     api!(DescribeClusterRequest, Describe on Cluster, handlers::describe_cluster::handle),
 ];
 

@@ -36,6 +36,7 @@ impl From<&TopicChangeError> for ErrorCode {
         match error {
             TopicChangeError::Exists(_) => Self::TopicAlreadyExists,
             TopicChangeError::Unknown => Self::UnknownTopicOrPartition,
+            TopicChangeError::Config(_) => Self::InvalidConfig,
             TopicChangeError::Catalogue(_) | TopicChangeError::Log(_) | TopicChangeError::Io { .. } => {
                 Self::KafkaStorageError
             }

@@ -132,6 +132,7 @@ fn requests_and_responses_belong_to_the_same_api() {
     check_pair::<InitProducerIdRequest>(22, "InitProducerId");
     check_pair::<OffsetForLeaderEpochRequest>(23, "OffsetForLeaderEpoch");
     check_pair::<DescribeConfigsRequest>(32, "DescribeConfigs");
+    check_pair::<AlterConfigsRequest>(33, "AlterConfigs");
     check_pair::<CreatePartitionsRequest>(37, "CreatePartitions");
     check_pair::<DeleteGroupsRequest>(42, "DeleteGroups");
     check_pair::<IncrementalAlterConfigsRequest>(44, "IncrementalAlterConfigs");

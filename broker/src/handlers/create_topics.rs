@@ -17,7 +17,7 @@ use crate::dispatch::{Call, Flow};
 use crate::topic_config::{TOPIC_CONFIG_KEYS, TopicConfig};
 
 /// Partitions one topic may have: a bound, not a recommendation.
-const PARTITIONS_MAX: i32 = 100_000;
+pub(super) const PARTITIONS_MAX: i32 = 100_000;
 /// DescribeConfigs' and this API's number for "set on the topic".
 const SOURCE_TOPIC: i8 = 1;
 

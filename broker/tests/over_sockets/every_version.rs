@@ -35,6 +35,7 @@ const KAFKA_RANGES: &[(i16, RangeInclusive<i16>)] = &[
     (22, 0..=5),
     (23, 2..=4),
     (32, 1..=4),
+    (33, 0..=2),
     (37, 0..=3),
     (42, 0..=2),
     (44, 0..=1),
@@ -43,7 +44,7 @@ const KAFKA_RANGES: &[(i16, RangeInclusive<i16>)] = &[
 ];
 
 /// APIs the broker cannot do without in this slice.
-const REQUIRED: [i16; 18] = [0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 18, 19, 20, 22, 23, 32, 60];
+const REQUIRED: [i16; 22] = [0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 18, 19, 20, 21, 22, 23, 32, 33, 37, 44, 60];
 
 /// A broker with a topic that has records, and what its ApiVersions told.
 struct World {

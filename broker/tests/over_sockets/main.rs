@@ -3,8 +3,10 @@
 mod bad_frames;
 mod bad_topics;
 mod cold_reads;
+mod configs;
 mod connections;
 mod crash;
+mod delete_records;
 mod every_version;
 mod failing_disk;
 mod fetch;
@@ -13,6 +15,7 @@ mod kill_loop;
 mod leader_epoch;
 mod list_offsets;
 mod listeners;
+mod partitions_added;
 mod produce;
 mod refused_batches;
 mod restart;

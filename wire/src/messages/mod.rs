@@ -4,6 +4,7 @@
 //! range: a field the version at hand does not have is left out on the way out and has its default on the way in.
 //! Nested structs stay in their API's module, for different APIs use the same names for different things.
 
+pub mod alter_configs;
 pub mod api_versions;
 pub mod consumer_protocol;
 pub mod create_partitions;
@@ -31,6 +32,7 @@ pub mod offset_for_leader_epoch;
 pub mod produce;
 pub mod sync_group;
 
+pub use alter_configs::{AlterConfigsRequest, AlterConfigsResponse};
 pub use api_versions::{ApiVersionsRequest, ApiVersionsResponse};
 pub use consumer_protocol::{ConsumerProtocolAssignment, ConsumerProtocolSubscription};
 pub use create_partitions::{CreatePartitionsRequest, CreatePartitionsResponse};

@@ -6,6 +6,7 @@
 macro_rules! every_message {
     ($callback:ident) => {
         $callback! {
+            AlterConfigsRequest, AlterConfigsResponse,
             ApiVersionsRequest, ApiVersionsResponse,
             ConsumerProtocolAssignment, ConsumerProtocolSubscription,
             CreatePartitionsRequest, CreatePartitionsResponse,

@@ -1,5 +1,6 @@
 //! Topics, their settings, and the cluster.
 
+use pillion_wire::messages::alter_configs;
 use pillion_wire::messages::create_partitions::CreatePartitionsTopic;
 use pillion_wire::messages::create_topics::{CreatableTopic, CreatableTopicConfig};
 use pillion_wire::messages::delete_records::{DeleteRecordsPartition, DeleteRecordsTopic};
@@ -8,8 +9,8 @@ use pillion_wire::messages::describe_configs::DescribeConfigsResource;
 use pillion_wire::messages::incremental_alter_configs::{AlterConfigsResource, AlterableConfig};
 use pillion_wire::messages::metadata::MetadataRequestTopic;
 use pillion_wire::messages::{
-    CreatePartitionsRequest, CreateTopicsRequest, DeleteRecordsRequest, DeleteTopicsRequest, DescribeClusterRequest,
-    DescribeConfigsRequest, IncrementalAlterConfigsRequest, MetadataRequest,
+    AlterConfigsRequest, CreatePartitionsRequest, CreateTopicsRequest, DeleteRecordsRequest, DeleteTopicsRequest,
+    DescribeClusterRequest, DescribeConfigsRequest, IncrementalAlterConfigsRequest, MetadataRequest,
 };
 use uuid::Uuid;
 
@@ -151,7 +152,6 @@ fn describe_configs(world: &mut World) {
     });
 }
 
-/// APIs of later slices: asked once they are advertised.
 fn alterations(world: &mut World) {
     let topics = ["held", "missing"];
     let partitions = |_| {
@@ -179,5 +179,19 @@ fn alterations(world: &mut World) {
         };
         IncrementalAlterConfigsRequest { resources: topics.map(resource).to_vec(), validate_only: true }
     };
-    world.ask(configs, |_, answer| assert_eq!(answer.responses[1].error_code, 3));
+    world.ask(configs, |_, answer| {
+        assert_eq!((answer.responses[0].error_code, answer.responses[1].error_code), (0, 3));
+    });
+    let configs = |_| {
+        let config = alter_configs::AlterableConfig { name: "retention.ms".to_owned(), value: Some("-1".to_owned()) };
+        let resource = |name: &str| alter_configs::AlterConfigsResource {
+            resource_type: 2,
+            resource_name: name.to_owned(),
+            configs: vec![config.clone()],
+        };
+        AlterConfigsRequest { resources: topics.map(resource).to_vec(), validate_only: true }
+    };
+    world.ask(configs, |_, answer| {
+        assert_eq!((answer.responses[0].error_code, answer.responses[1].error_code), (0, 3));
+    });
 }

@@ -1,0 +1,68 @@
+//! CreatePartitions (37), versions 0 to 3: adds partitions to topics, each topic with its own outcome.
+//!
+//! Assignments may name this node only. Keys go to other partitions afterwards, as with Kafka; the broker's own topics
+//! find their records by the number of partitions, and are refused.
+
+use pillion_wire::ErrorCode;
+use pillion_wire::messages::create_partitions::{
+    CreatePartitionsAssignment, CreatePartitionsTopic, CreatePartitionsTopicResult,
+};
+use pillion_wire::messages::{CreatePartitionsRequest, CreatePartitionsResponse};
+
+use super::alter_configs::{Refusal, coded, once, times_named};
+use super::blocking;
+use super::create_topics::PARTITIONS_MAX;
+use crate::broker::{BrokerState, TopicChangeError};
+use crate::dispatch::{Call, Flow};
+
+/// Adds the partitions and answers once that is durable.
+pub(crate) fn handle(call: Call, request: CreatePartitionsRequest) -> Flow {
+    blocking(move || {
+        let named = times_named(request.topics.iter().map(|topic| topic.name.clone()));
+        let answer = |topic: CreatePartitionsTopic| {
+            let outcome = once(&named, &topic.name).and_then(|()| add(&call.broker, &topic, request.validate_only));
+            let (error_code, error_message) = coded(outcome);
+            CreatePartitionsTopicResult { name: topic.name, error_code, error_message }
+        };
+        let results = request.topics.into_iter().map(answer).collect();
+        call.answer(&CreatePartitionsResponse { throttle_time_ms: 0, results });
+    })
+}
+
+fn add(broker: &BrokerState, asked: &CreatePartitionsTopic, validate_only: bool) -> Result<(), Refusal> {
+    let Some(topic) = broker.topics.by_name(&asked.name) else {
+        return Err((ErrorCode::UnknownTopicOrPartition, "topic does not exist".to_owned()));
+    };
+    if topic.is_internal() {
+        return Err((ErrorCode::InvalidRequest, "the broker's own topics keep their partitions".to_owned()));
+    }
+    let (held, count) = (topic.partitions.len() as i32, asked.count);
+    if count <= held {
+        return Err((ErrorCode::InvalidPartitions, format!("the topic has {held} partitions, {count} are not more")));
+    }
+    if count > PARTITIONS_MAX {
+        return Err((ErrorCode::InvalidPartitions, format!("{count} partitions are over {PARTITIONS_MAX}")));
+    }
+    if let Some(assignments) = &asked.assignments {
+        check_assignments(broker.config.node_id, assignments, count - held)?;
+    }
+    if validate_only {
+        return Ok(());
+    }
+    broker.add_partitions(&asked.name, count).map_err(|error| match &error {
+        TopicChangeError::Exists(_) => (ErrorCode::InvalidPartitions, error.to_string()),
+        other => {
+            tracing::warn!(topic = asked.name, %error, "cannot add partitions");
+            (other.into(), error.to_string())
+        }
+    })
+}
+
+fn check_assignments(node_id: i32, assignments: &[CreatePartitionsAssignment], added: i32) -> Result<(), Refusal> {
+    let here = assignments.iter().all(|assignment| assignment.broker_ids == [node_id]);
+    if here && assignments.len() == added as usize {
+        return Ok(());
+    }
+    let message = format!("{added} partitions are added, and each is assigned to node {node_id}");
+    Err((ErrorCode::InvalidReplicaAssignment, message))
+}
