@@ -2,6 +2,7 @@
 //!
 //! A broker needs only [`BatchHeader`]; records are looked into by consumers, compaction and whoever builds them.
 
+mod batch_records;
 mod builder;
 mod compression;
 mod control;
@@ -11,6 +12,7 @@ mod record;
 #[cfg(test)]
 mod tests;
 
+pub use batch_records::{BatchRecords, RecordIterator};
 pub use builder::{BatchBuilder, BatchProducer};
 pub use compression::Compression;
 pub use control::{EndTransactionMarker, control_batch, read_marker};
