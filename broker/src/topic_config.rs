@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use pillion_wire::records::{Compression, TimestampType};
 use thiserror::Error;
 
 /// Kinds of values, as DescribeConfigs numbers them.
@@ -46,6 +47,17 @@ const fn key(
     TopicConfigKey { name, kind, default, documentation, accepts }
 }
 
+fn codec(value: &str) -> Option<Compression> {
+    match value {
+        "uncompressed" => Some(Compression::None),
+        "gzip" => Some(Compression::Gzip),
+        "snappy" => Some(Compression::Snappy),
+        "lz4" => Some(Compression::Lz4),
+        "zstd" => Some(Compression::Zstd),
+        _ => None,
+    }
+}
+
 fn is_boolean(value: &str) -> bool {
     matches!(value, "true" | "false")
 }
@@ -83,8 +95,8 @@ pub(crate) static TOPIC_CONFIG_KEYS: &[TopicConfigKey] = &[
         "compression.type",
         Text,
         Some("producer"),
-        |value| value == "producer",
-        "codec batches are kept in; only the producer's own for now",
+        |value| value == "producer" || codec(value).is_some(),
+        "codec batches are kept in; the producer's own unless set",
     ),
     key("delete.retention.ms", Long, Some("86400000"), is_count, "how long a compacted topic keeps tombstones"),
     key("file.delete.delay.ms", Long, Some("60000"), is_count, "how long a deleted segment's file stays"),
@@ -117,8 +129,8 @@ pub(crate) static TOPIC_CONFIG_KEYS: &[TopicConfigKey] = &[
         "message.timestamp.type",
         Text,
         Some("CreateTime"),
-        |value| value == "CreateTime",
-        "who sets timestamps; only the producer for now",
+        |value| matches!(value, "CreateTime" | "LogAppendTime"),
+        "who sets timestamps: the producer, or the broker at the append",
     ),
     key(
         "min.cleanable.dirty.ratio",
@@ -238,6 +250,24 @@ impl TopicConfig {
     /// `message.timestamp.after.max.ms`.
     pub(crate) fn timestamp_after_ms_max(&self) -> i64 {
         self.number("message.timestamp.after.max.ms").unwrap_or(3_600_000)
+    }
+
+    /// The codec that batches are kept in; `None` keeps each in its producer's own.
+    pub(crate) fn compression(&self) -> Option<Compression> {
+        codec(self.entries.get("compression.type")?)
+    }
+
+    /// The level to compress with; `None` where the codec has none, or its own default is meant.
+    pub(crate) fn compression_level(&self) -> Option<i32> {
+        None
+    }
+
+    /// Who sets timestamps.
+    pub(crate) fn timestamp_type(&self) -> TimestampType {
+        match self.entries.get("message.timestamp.type").map(String::as_str) {
+            Some("LogAppendTime") => TimestampType::LogAppendTime,
+            _ => TimestampType::CreateTime,
+        }
     }
 
     fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
