@@ -30,11 +30,14 @@ use crate::dispatch::Flow;
 
 /// Runs work that may block off the event loop, and keeps the connection's next request back until it is done.
 pub(crate) fn blocking(work: impl FnOnce() + Send + 'static) -> Flow {
-    waiting(async move {
-        if tokio::task::spawn_blocking(work).await.is_err() {
-            tracing::error!("a request's work panicked; its connection is closed");
-        }
-    })
+    waiting(off_the_loop(work))
+}
+
+/// Runs work that may block off the event loop.
+pub(crate) async fn off_the_loop(work: impl FnOnce() + Send + 'static) {
+    if tokio::task::spawn_blocking(work).await.is_err() {
+        tracing::error!("a request's work panicked; its connection is closed");
+    }
 }
 
 /// Keeps the connection's next request back until `work` is done.

@@ -1,11 +1,12 @@
 //! Produce (0), versions 3 to 13 (advertised from 0): appends one batch to each partition.
 //!
-//! Batches are written inline on the worker that read them. acks=all is answered by the sync thread that made the
-//! last of its batches durable; acks=1 after the write; acks=0 not at all, and an error then closes the connection.
-//! A client may send the next request before the last is answered; answers keep the order. Left out: transactional
-//! batches are refused with INVALID_TXN_STATE until there is a transaction coordinator.
+//! Batches are written inline on the worker that read them, unless the disk is slow or they must be decompressed or
+//! compressed first. acks=all is answered by the sync thread that made the last of its batches durable; acks=1 after
+//! the write; acks=0 not at all, and an error then closes the connection. A client may send the next request before the
+//! last is answered; answers keep the order. Left out: transactional batches are refused with INVALID_TXN_STATE until
+//! there is a transaction coordinator; a retry's `log_append_time_ms` is its own, not the first one's.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -13,9 +14,11 @@ use pillion_wire::messages::produce::{
     BatchIndexAndErrorMessage, PartitionProduceData, PartitionProduceResponse, TopicProduceData, TopicProduceResponse,
 };
 use pillion_wire::messages::{ProduceRequest, ProduceResponse};
+use pillion_wire::records::TimestampType;
 use pillion_wire::{ErrorCode, Records};
+use tokio::sync::Semaphore;
 
-use super::waiting;
+use super::{off_the_loop, waiting};
 use crate::broker::BrokerState;
 use crate::catalogue::Topic;
 use crate::clock::now_ms;
@@ -29,20 +32,57 @@ const ACKS_ALL: i16 = -1;
 const ACKS_NONE: i16 = 0;
 const ACKS_LEADER: i16 = 1;
 
+/// Requests whose batches are decompressed or compressed at once, over all connections: each may take
+/// [`DECOMPRESSED_BYTES_MAX`](pillion_wire::records::DECOMPRESSED_BYTES_MAX) twice.
+static UNPACKING: LazyLock<Semaphore> = LazyLock::new(|| {
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    Semaphore::new(cores.clamp(2, 8))
+});
+
+/// What a request's appends wait for.
+#[derive(Clone, Copy)]
+enum Way {
+    /// Nothing: they go through on the event loop.
+    Inline,
+    /// A slow disk.
+    SlowDisk,
+    /// Codecs.
+    Unpacking,
+}
+
 /// Appends at once, unless the disk is behind.
 pub(crate) fn handle(call: Call, request: ProduceRequest) -> Flow {
-    let broker = &call.broker;
-    if broker.partitions.dirty.is_over() {
+    let way = request.topic_data.iter().fold(Way::Inline, |way, data| way.and(way_of(&call, data)));
+    if call.broker.partitions.dirty.is_over() {
         return waiting(async move {
             call.broker.partitions.dirty.below_limit().await;
-            produce(call, request);
+            go(way, call, request).await;
         });
     }
-    if request.topic_data.iter().any(|data| may_take_long(broker, data)) {
-        return super::blocking(move || produce(call, request));
+    if let Way::Inline = way {
+        produce(call, request);
+        return Flow::Done;
     }
-    produce(call, request);
-    Flow::Done
+    waiting(go(way, call, request))
+}
+
+async fn go(way: Way, call: Call, request: ProduceRequest) {
+    let _permit = match way {
+        Way::Inline => return produce(call, request),
+        Way::SlowDisk => None,
+        Way::Unpacking => UNPACKING.acquire().await.ok(),
+    };
+    off_the_loop(move || produce(call, request)).await;
+}
+
+impl Way {
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unpacking, _) | (_, Self::Unpacking) => Self::Unpacking,
+            (Self::SlowDisk, _) | (_, Self::SlowDisk) => Self::SlowDisk,
+            (Self::Inline, Self::Inline) => Self::Inline,
+        }
+    }
 }
 
 fn find_topic(broker: &BrokerState, data: &TopicProduceData) -> Option<Arc<Topic>> {
@@ -53,17 +93,26 @@ fn find_topic(broker: &BrokerState, data: &TopicProduceData) -> Option<Arc<Topic
     }
 }
 
-/// Whether the disk is slow, or records must be decompressed to see their keys: a small batch may hold very much.
-fn may_take_long(broker: &BrokerState, data: &TopicProduceData) -> bool {
-    let Some(topic) = find_topic(broker, data) else { return false };
-    let is_slow =
-        |data: &PartitionProduceData| topic.partition(data.index).is_some_and(|partition| partition.is_slow());
-    topic.config.is_compacted() || data.partition_data.iter().any(is_slow)
+/// What one topic's appends wait for.
+fn way_of(call: &Call, data: &TopicProduceData) -> Way {
+    let Some(topic) = find_topic(&call.broker, data) else { return Way::Inline };
+    let admission = admission(call, &topic);
+    let of_partition = |data: &PartitionProduceData| match &data.records {
+        Some(Records::Bytes(records)) if admission.takes_long(records) => Way::Unpacking,
+        _ if topic.partition(data.index).is_some_and(|partition| partition.is_slow()) => Way::SlowDisk,
+        _ => Way::Inline,
+    };
+    data.partition_data.iter().fold(Way::Inline, |way, data| way.and(of_partition(data)))
 }
 
 /// What became of one partition's batch.
 enum Outcome {
-    Appended(Arc<Partition>, Appended),
+    Appended {
+        partition: Arc<Partition>,
+        appended: Appended,
+        /// Milliseconds since 1970, when the topic's timestamps are the broker's; −1 when they are the producer's.
+        log_append_time_ms: i64,
+    },
     Refused(PartitionProduceResponse),
 }
 
@@ -78,11 +127,20 @@ fn produce(call: Call, request: ProduceRequest) {
             let outcome = append(&call, topic.as_deref(), partition_data, request.acks);
             partition_responses.push(match outcome {
                 Outcome::Refused(response) => response,
-                Outcome::Appended(partition, batch) => {
+                Outcome::Appended {
+                    partition,
+                    appended: Appended { base_offset, next_offset },
+                    log_append_time_ms,
+                } => {
                     let log_start_offset = partition.offsets().log_start_offset;
-                    appended.push((responses.len(), partition_responses.len(), partition, batch.next_offset));
-                    let base_offset = batch.base_offset;
-                    PartitionProduceResponse { index, base_offset, log_start_offset, ..Default::default() }
+                    appended.push((responses.len(), partition_responses.len(), partition, next_offset));
+                    PartitionProduceResponse {
+                        index,
+                        base_offset,
+                        log_append_time_ms,
+                        log_start_offset,
+                        ..Default::default()
+                    }
                 }
             });
         }
@@ -118,15 +176,20 @@ fn append(call: &Call, topic: Option<&Topic>, data: PartitionProduceData, acks: 
         Some(Records::Bytes(bytes)) => bytes,
         _ => Bytes::new(),
     };
-    let header = match admit(&records, &admission(call, topic)) {
-        Ok(header) if header.is_transactional() => {
+    let admission = admission(call, topic);
+    let (header, batch) = match admit(&records, &admission) {
+        Ok((header, _)) if header.is_transactional() => {
             return refuse(ErrorCode::InvalidTxnState, Some("transactions are not supported yet".to_owned()));
         }
-        Ok(header) => header,
+        Ok(admitted) => admitted,
         Err(rejection) => return Outcome::Refused(rejected(index, rejection)),
     };
-    match partition.append(&records, header) {
-        Ok(appended) => Outcome::Appended(Arc::clone(partition), appended),
+    let log_append_time_ms = match header.timestamp_type() {
+        TimestampType::CreateTime => -1,
+        TimestampType::LogAppendTime => header.max_timestamp,
+    };
+    match partition.append(&batch, header) {
+        Ok(appended) => Outcome::Appended { partition: Arc::clone(partition), appended, log_append_time_ms },
         Err(error) => {
             let code = ErrorCode::from(&error);
             if code == ErrorCode::KafkaStorageError {
@@ -141,8 +204,11 @@ fn admission(call: &Call, topic: &Topic) -> Admission {
     Admission {
         batch_bytes_max: topic.config.batch_bytes_max(),
         keys_required: topic.config.is_compacted(),
+        timestamp_type: topic.config.timestamp_type(),
         timestamp_before_ms_max: topic.config.timestamp_before_ms_max(),
         timestamp_after_ms_max: topic.config.timestamp_after_ms_max(),
+        compression: topic.config.compression(),
+        compression_level: topic.config.compression_level(),
         now_ms: now_ms(),
         produce_version: call.version(),
     }

@@ -20,5 +20,6 @@ mod produce;
 mod refused_batches;
 mod restart;
 mod sequences;
+mod stored_batches;
 mod support;
 mod topics;

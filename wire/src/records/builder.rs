@@ -1,6 +1,6 @@
 //! Builds a batch from records.
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::record::write_record;
 use super::{BatchHeader, Compression, HEADER_BYTES, Record, RecordsError};
@@ -79,7 +79,7 @@ impl BatchBuilder {
         let transactional = producer.is_some_and(|producer| producer.transactional);
         let header = BatchHeader {
             base_offset: 0,
-            batch_length: BatchHeader::batch_length_for(body.len()),
+            batch_length: 0,
             leader_epoch: -1,
             magic: 2,
             checksum: 0,
@@ -92,9 +92,6 @@ impl BatchBuilder {
             base_sequence: producer.map_or(-1, |producer| producer.base_sequence),
             record_count: self.count,
         };
-        let mut batch = BytesMut::zeroed(HEADER_BYTES);
-        batch.extend_from_slice(&body);
-        header.write_to(&mut batch);
-        Ok(batch.freeze())
+        Ok(header.seal(&body).1)
     }
 }

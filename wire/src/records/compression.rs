@@ -56,10 +56,21 @@ impl Compression {
     /// # Errors
     /// [`RecordsError::Compression`] when the codec fails.
     pub fn compress(self, records: &[u8]) -> Result<Cow<'_, [u8]>, RecordsError> {
+        self.compress_at(None, records)
+    }
+
+    /// As [`Compression::compress`], at a level: gzip's from 1 to 9, zstd's from −131072 to 22, others the nearest of
+    /// these; −1 with gzip and `None` are the codec's default. The other codecs have one level here and take any.
+    ///
+    /// # Errors
+    /// [`RecordsError::Compression`] when the codec fails.
+    pub fn compress_at(self, level: Option<i32>, records: &[u8]) -> Result<Cow<'_, [u8]>, RecordsError> {
         let compressed = match self {
             Self::None => return Ok(Cow::Borrowed(records)),
             Self::Gzip => {
-                let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+                let level = level.filter(|level| *level != -1).map(|level| level.clamp(1, 9).cast_unsigned());
+                let level = level.map_or_else(flate2::Compression::default, flate2::Compression::new);
+                let mut encoder = flate2::write::GzEncoder::new(Vec::new(), level);
                 encoder.write_all(records).and_then(|()| encoder.finish())
             }
             Self::Snappy => snappy_blocks(records),
@@ -67,7 +78,10 @@ impl Compression {
                 let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
                 encoder.write_all(records).and_then(|()| encoder.finish().map_err(Error::other))
             }
-            Self::Zstd => zstd::bulk::compress(records, zstd::DEFAULT_COMPRESSION_LEVEL),
+            Self::Zstd => {
+                let level = level.unwrap_or(zstd::DEFAULT_COMPRESSION_LEVEL).clamp(-131_072, 22);
+                zstd::bulk::compress(records, level)
+            }
         };
         compressed.map(Cow::Owned).map_err(RecordsError::Compression)
     }

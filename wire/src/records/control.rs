@@ -10,10 +10,10 @@
 #[cfg(test)]
 mod tests;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::record::write_record;
-use super::{BatchHeader, HEADER_BYTES, Record, RecordsError, read_batch};
+use super::{BatchHeader, Record, RecordsError, read_batch};
 use crate::{DecodeError, Reader, Writer};
 
 const VERSION: i16 = 0;
@@ -41,10 +41,9 @@ pub fn control_batch(producer_id: i64, producer_epoch: i16, timestamp_ms: i64, m
     value.put_i32(marker.coordinator_epoch);
     let record = Record { key: Some(key.into_bytes()), value: Some(value.into_bytes()), ..Record::default() };
     write_record(&mut body, &record, 0, 0);
-    let body = body.into_bytes();
     let header = BatchHeader {
         base_offset: 0,
-        batch_length: BatchHeader::batch_length_for(body.len()),
+        batch_length: 0,
         leader_epoch: -1,
         magic: 2,
         checksum: 0,
@@ -57,10 +56,7 @@ pub fn control_batch(producer_id: i64, producer_epoch: i16, timestamp_ms: i64, m
         base_sequence: -1,
         record_count: 1,
     };
-    let mut batch = BytesMut::zeroed(HEADER_BYTES);
-    batch.extend_from_slice(&body);
-    header.write_to(&mut batch);
-    batch.freeze()
+    header.seal(&body.into_bytes()).1
 }
 
 /// The marker in the batch at the front of `batch`; `None` when it is no control batch, one of another type, or one

@@ -17,6 +17,8 @@
 //! 61 records
 //! ```
 
+use bytes::{Bytes, BytesMut};
+
 use super::{Compression, RecordsError};
 
 /// Bytes of a batch header.
@@ -27,6 +29,12 @@ pub const STAMPED_BYTES: usize = 16;
 const CHECKSUMMED_FROM: usize = 21;
 /// Bytes of the base offset and batch length, which the batch length does not count.
 const PREFIX_BYTES: usize = 12;
+
+/// Attribute bits.
+const CODEC: i16 = 0x07;
+const LOG_APPEND_TIME: i16 = 0x08;
+const TRANSACTIONAL: i16 = 0x10;
+const CONTROL: i16 = 0x20;
 
 /// What a record's timestamp means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,11 +122,6 @@ impl BatchHeader {
         PREFIX_BYTES + usize::try_from(self.batch_length).unwrap_or(0)
     }
 
-    /// The batch length field of a batch with so many bytes behind its header.
-    pub(super) fn batch_length_for(body_bytes: usize) -> i32 {
-        (HEADER_BYTES - PREFIX_BYTES + body_bytes) as i32
-    }
-
     /// Offset of the last record, also where compaction removed it.
     #[must_use]
     pub fn last_offset(&self) -> i64 {
@@ -148,19 +151,19 @@ impl BatchHeader {
     /// What the timestamps mean.
     #[must_use]
     pub fn timestamp_type(&self) -> TimestampType {
-        if self.attributes & 0x08 == 0 { TimestampType::CreateTime } else { TimestampType::LogAppendTime }
+        if self.attributes & LOG_APPEND_TIME == 0 { TimestampType::CreateTime } else { TimestampType::LogAppendTime }
     }
 
     /// Whether the batch is part of a transaction.
     #[must_use]
     pub fn is_transactional(&self) -> bool {
-        self.attributes & 0x10 != 0
+        self.attributes & TRANSACTIONAL != 0
     }
 
     /// Whether the batch holds a marker instead of records.
     #[must_use]
     pub fn is_control(&self) -> bool {
-        self.attributes & 0x20 != 0
+        self.attributes & CONTROL != 0
     }
 
     /// The first [`STAMPED_BYTES`] of the batch once it has its place in a partition.
@@ -173,8 +176,35 @@ impl BatchHeader {
         stamp
     }
 
-    /// Writes the header and its checksum over the front of `batch`, whose records stand from byte 61.
-    pub(super) fn write_to(&self, batch: &mut [u8]) {
+    /// This header with the append's time as LogAppendTime: it then stands for every record's, as readers take the max
+    /// timestamp. The base timestamp stays, for the records' bytes count from it.
+    #[must_use]
+    pub fn with_append_time(self, append_time_ms: i64) -> Self {
+        Self { attributes: self.attributes | LOG_APPEND_TIME, max_timestamp: append_time_ms, ..self }
+    }
+
+    /// This header with another codec named.
+    #[must_use]
+    pub fn with_compression(self, compression: Compression) -> Self {
+        Self { attributes: self.attributes & !CODEC | compression.attribute_bits(), ..self }
+    }
+
+    /// A whole batch of this header and the records' bytes behind it, and the header as it stands there: with length
+    /// and checksum made right.
+    #[must_use]
+    pub fn seal(self, body: &[u8]) -> (Self, Bytes) {
+        let batch_length = (HEADER_BYTES - PREFIX_BYTES + body.len()) as i32;
+        let mut header = Self { batch_length, ..self };
+        let mut batch = BytesMut::with_capacity(HEADER_BYTES + body.len());
+        batch.extend_from_slice(&[0; HEADER_BYTES]);
+        batch.extend_from_slice(body);
+        header.checksum = header.write_to(&mut batch);
+        (header, batch.freeze())
+    }
+
+    /// Writes the header and its checksum over the front of `batch`, whose records stand from byte 61; tells the
+    /// checksum.
+    pub(super) fn write_to(&self, batch: &mut [u8]) -> u32 {
         batch[..8].copy_from_slice(&self.base_offset.to_be_bytes());
         batch[8..12].copy_from_slice(&self.batch_length.to_be_bytes());
         batch[12..16].copy_from_slice(&self.leader_epoch.to_be_bytes());
@@ -189,6 +219,7 @@ impl BatchHeader {
         batch[57..61].copy_from_slice(&self.record_count.to_be_bytes());
         let checksum = crc32c::crc32c(&batch[CHECKSUMMED_FROM..]);
         batch[17..21].copy_from_slice(&checksum.to_be_bytes());
+        checksum
     }
 }
 

@@ -8,7 +8,7 @@
 
 use bytes::Bytes;
 
-use super::{BatchHeader, HEADER_BYTES, RecordsError, TimestampType};
+use super::{BatchHeader, BatchRecords, RecordsError, TimestampType};
 use crate::{DecodeError, Reader, Writer};
 
 /// What one batch may decompress to, in bytes: about Kafka's largest useful batch, a bound for hostile ones.
@@ -44,26 +44,18 @@ pub struct Record {
 /// [`RecordsError`] when the batch is truncated, its checksum is wrong or its records are malformed.
 pub fn read_batch(batch: &Bytes) -> Result<(BatchHeader, Vec<Record>), RecordsError> {
     let header = BatchHeader::verify(batch)?;
-    let body = batch.slice(HEADER_BYTES..header.size());
-    let compression = header.compression()?;
-    let body = match compression {
-        super::Compression::None => body,
-        _ => Bytes::from(compression.decompress(&body, DECOMPRESSED_BYTES_MAX)?.into_owned()),
-    };
-    let mut reader = Reader::new(&body);
+    let inside = BatchRecords::decompress(&header, batch)?;
     // A record takes at least seven bytes, so a count beyond that is a lie.
-    let count = usize::try_from(header.record_count).unwrap_or(0).min(body.len() / 7);
+    let count = usize::try_from(header.record_count).unwrap_or(0).min(inside.body().len() / 7);
     let mut records = Vec::with_capacity(count);
-    for index in 0..header.record_count {
-        records.push(read_record(&mut reader, &header, index)?);
-    }
-    if reader.remaining() != 0 {
-        return Err(RecordsError::RecordLength { index: header.record_count });
+    for record in &inside {
+        records.push(record?);
     }
     Ok((header, records))
 }
 
-fn read_record(reader: &mut Reader<'_>, header: &BatchHeader, index: i32) -> Result<Record, RecordsError> {
+/// Reads the record that begins where `reader` stands.
+pub(super) fn read_record(reader: &mut Reader<'_>, header: &BatchHeader, index: i32) -> Result<Record, RecordsError> {
     let malformed = |source| RecordsError::MalformedRecord { index, source };
     let length = reader.get_varint().map_err(malformed)?;
     let start = reader.position();

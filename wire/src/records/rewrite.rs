@@ -13,7 +13,7 @@ mod tests;
 use bytes::{Bytes, BytesMut};
 
 use super::record::varlong_size;
-use super::{BatchHeader, HEADER_BYTES, RecordsError, TimestampType};
+use super::{BatchHeader, BatchRecords, HEADER_BYTES, RecordsError, TimestampType};
 use crate::{DecodeError, Reader, Writer};
 
 /// Attribute bit 6: the base timestamp is the delete horizon.
@@ -47,13 +47,6 @@ impl BatchHeader {
     }
 }
 
-/// The records of one batch, decompressed.
-#[derive(Debug)]
-pub struct BatchRecords {
-    header: BatchHeader,
-    body: Bytes,
-}
-
 /// One record, as far as it must be looked into to keep or remove it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordView<'a> {
@@ -70,24 +63,6 @@ pub struct RecordView<'a> {
 }
 
 impl BatchRecords {
-    /// Takes the batch at the front of `batch`, whose header and checksum [`BatchHeader::verify`] has passed, and
-    /// decompresses it to at most `limit` bytes.
-    ///
-    /// # Errors
-    /// [`RecordsError::Truncated`], [`RecordsError::UnknownCompression`], [`RecordsError::Compression`],
-    /// [`RecordsError::TooLarge`].
-    pub fn open(batch: &Bytes, header: &BatchHeader, limit: usize) -> Result<Self, RecordsError> {
-        if batch.len() < header.size() {
-            return Err(RecordsError::Truncated { needed: header.size(), left: batch.len() });
-        }
-        let body = batch.slice(HEADER_BYTES..header.size());
-        let body = match header.compression()? {
-            super::Compression::None => body,
-            compression => Bytes::from(compression.decompress(&body, limit)?.into_owned()),
-        };
-        Ok(Self { header: *header, body })
-    }
-
     /// Calls `each` with every record in order, until one answers `false`.
     ///
     /// # Errors

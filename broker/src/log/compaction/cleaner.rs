@@ -238,7 +238,7 @@ fn map_batch(
     settings: &RoundSettings,
 ) -> Result<Option<i64>, CompactionError> {
     let mut full_at = None;
-    BatchRecords::open(&batch.bytes, &batch.header, settings.decompressed_bytes_max)
+    BatchRecords::decompress_within(&batch.header, &batch.bytes, settings.decompressed_bytes_max)
         .and_then(|records| {
             records.each(|record| {
                 let dirty = record.offset >= settings.first_dirty_offset;
@@ -257,7 +257,7 @@ fn map_batch(
 }
 
 fn read_marker(batch: &Batch, limit: usize) -> Result<Marker, RecordsError> {
-    let records = BatchRecords::open(&batch.bytes, &batch.header, limit)?;
+    let records = BatchRecords::decompress_within(&batch.header, &batch.bytes, limit)?;
     let mut marker = Marker::Removed;
     records.each(|record| {
         marker = Marker::of(Some(&record));

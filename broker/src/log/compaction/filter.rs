@@ -56,7 +56,7 @@ pub(crate) fn filter_batch(
     if decision.discard_records || header.record_count == 0 {
         return Ok(without_records(batch, header, decision));
     }
-    let records = BatchRecords::open(batch, header, settings.decompressed_bytes_max)?;
+    let records = BatchRecords::decompress_within(header, batch, settings.decompressed_bytes_max)?;
     let mut retained = Vec::new();
     let mut keeps_tombstone = false;
     records.each(|record| {

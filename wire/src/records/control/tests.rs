@@ -1,4 +1,4 @@
-use super::super::{BatchBuilder, Compression};
+use super::super::{BatchBuilder, Compression, HEADER_BYTES};
 use super::*;
 
 /// The commit marker at offset 4 of partition txn-0, as Apache Kafka 4.4.0 wrote it.
@@ -15,14 +15,13 @@ const KAFKAS_ABORT: [u8; 78] = [
 ];
 
 /// A control batch whose one record has this key and value.
-fn control(key: &[u8], value: &[u8]) -> Vec<u8> {
+fn control(key: &[u8], value: &[u8]) -> Bytes {
     let mut builder = BatchBuilder::new(Compression::None);
     let [key, value] = [key, value].map(|bytes| Some(Bytes::copy_from_slice(bytes)));
     builder.push(&Record { key, value, ..Record::default() });
-    let mut batch = builder.build(None).expect("builds").to_vec();
+    let batch = builder.build(None).expect("builds");
     let header = BatchHeader { attributes: ATTRIBUTES, ..BatchHeader::parse(&batch).expect("parses") };
-    header.write_to(&mut batch);
-    batch
+    header.seal(&batch[HEADER_BYTES..]).1
 }
 
 #[test]
@@ -57,9 +56,8 @@ fn what_is_no_marker_is_told_apart() {
     builder.push(&Record { key: Some(Bytes::from_static(&[0, 0, 0, 1])), ..Record::default() });
     assert_eq!(read_marker(&builder.build(None).expect("builds")).expect("reads"), None, "a data batch");
     assert_eq!(read_marker(&control(&[0, 0, 0, 2], &[0; 6])).expect("reads"), None, "a leader change");
-    let mut cleaned = KAFKAS_COMMIT[..HEADER_BYTES].to_vec();
-    let header = BatchHeader::parse(&cleaned).expect("parses");
-    BatchHeader { record_count: 0, batch_length: BatchHeader::batch_length_for(0), ..header }.write_to(&mut cleaned);
+    let header = BatchHeader::parse(&KAFKAS_COMMIT).expect("parses");
+    let (_, cleaned) = BatchHeader { record_count: 0, ..header }.seal(&[]);
     assert_eq!(read_marker(&cleaned).expect("reads"), None, "compaction has taken the marker");
 }
 

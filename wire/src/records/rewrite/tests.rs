@@ -27,7 +27,7 @@ fn batch(compression: Compression) -> Bytes {
 
 fn rewrite(batch: &Bytes, horizon: Option<i64>, keep: impl Fn(&RecordView<'_>) -> bool) -> Bytes {
     let header = BatchHeader::verify(batch).unwrap();
-    let records = BatchRecords::open(batch, &header, DECOMPRESSED_BYTES_MAX).unwrap();
+    let records = BatchRecords::decompress_within(&header, batch, DECOMPRESSED_BYTES_MAX).unwrap();
     let mut rewriter = BatchRewriter::new(&header, horizon);
     records
         .each(|record| {
@@ -45,7 +45,7 @@ fn views_show_what_the_records_hold() {
     for compression in CODECS {
         let batch = batch(compression);
         let (header, expected) = read_batch(&batch).unwrap();
-        let records = BatchRecords::open(&batch, &header, DECOMPRESSED_BYTES_MAX).unwrap();
+        let records = BatchRecords::decompress_within(&header, &batch, DECOMPRESSED_BYTES_MAX).unwrap();
         let mut seen = Vec::new();
         let mut each = |record: RecordView<'_>| {
             let bytes = |bytes: Option<&[u8]>| bytes.map(Bytes::copy_from_slice);
@@ -117,7 +117,7 @@ fn records_of_false_lengths_or_offsets_are_refused() {
     let batch = batch(Compression::None);
     let header = BatchHeader::parse(&batch).unwrap();
     let read = |batch: Vec<u8>, header: &BatchHeader| {
-        BatchRecords::open(&Bytes::from(batch), header, 1000).and_then(|records| records.each(|_| true))
+        BatchRecords::decompress_within(header, &Bytes::from(batch), 1000).and_then(|records| records.each(|_| true))
     };
     // No flipped bit makes it panic.
     for at in HEADER_BYTES..batch.len() {
@@ -142,5 +142,5 @@ fn records_of_false_lengths_or_offsets_are_refused() {
 fn a_bomb_is_not_opened() {
     let batch = batch(Compression::Zstd);
     let header = BatchHeader::parse(&batch).unwrap();
-    assert!(matches!(BatchRecords::open(&batch, &header, 50), Err(RecordsError::TooLarge(50))));
+    assert!(matches!(BatchRecords::decompress_within(&header, &batch, 50), Err(RecordsError::TooLarge(50))));
 }
