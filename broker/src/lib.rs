@@ -14,6 +14,7 @@ mod dispatch;
 mod error_codes;
 mod groups;
 mod handlers;
+pub mod inspect;
 #[cfg(test)]
 #[path = "../tests/fixtures/kafka.rs"]
 mod kafka_fixture;

@@ -10,6 +10,7 @@ mod consume;
 mod demo;
 mod dev;
 mod flags;
+mod log;
 mod outbox;
 mod process;
 mod produce;
@@ -55,6 +56,7 @@ enum Command {
     Topic(topic::Arguments),
     Produce(produce::Arguments),
     Consume(consume::Arguments),
+    Log(log::Arguments),
     Config(config::Arguments),
 }
 
@@ -71,6 +73,7 @@ impl CommandLine {
             Command::Topic(arguments) => arguments.execute(),
             Command::Produce(arguments) => arguments.execute(),
             Command::Consume(arguments) => arguments.execute(),
+            Command::Log(arguments) => arguments.execute(),
             Command::Config(arguments) => arguments.execute(),
         }
     }

@@ -30,6 +30,9 @@ fn flags_that_scripts_rely_on_are_taken() {
         "produce t -K : -H a=b -z zstd --acks 1",
         "consume t --from -10 -n 3 --exit-at-end -f %s",
         "consume t -o end -J",
+        "log dump d/orders-0 --records --offsets 3..7",
+        "log dump a.log b.index --json --offsets ..7",
+        "log verify d --json",
         "config --set num.partitions=3",
     ] {
         if let Err(error) = parsed(arguments) {
@@ -40,9 +43,17 @@ fn flags_that_scripts_rely_on_are_taken() {
 
 #[test]
 fn a_mistake_on_the_command_line_is_a_usage_error() {
-    for arguments in
-        ["", "brooker", "topic create", "topic create t -p 0", "consume", "produce t --acks 2", "consume t -o x"]
-    {
+    for arguments in [
+        "",
+        "brooker",
+        "topic create",
+        "topic create t -p 0",
+        "consume",
+        "produce t --acks 2",
+        "consume t -o x",
+        "log dump",
+        "log dump d --offsets 7..3",
+    ] {
         let error = parsed(arguments).unwrap_err();
         assert_eq!(error.exit_code(), 2, "{arguments}");
     }
