@@ -76,6 +76,10 @@ impl Disk for RealDisk {
         File::open(directory)?.sync_all()
     }
 
+    fn sync_all(&self, path: &Path) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(File::open(path)?)?)
+    }
+
     fn space(&self, path: &Path) -> io::Result<Space> {
         let status = rustix::fs::statvfs(path)?;
         Ok(Space { free: status.f_bavail * status.f_frsize, total: status.f_blocks * status.f_frsize })

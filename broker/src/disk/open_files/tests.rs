@@ -44,6 +44,9 @@ impl Disk for CountingDisk {
     fn sync_directory(&self, directory: &Path) -> io::Result<()> {
         self.disk.sync_directory(directory)
     }
+    fn sync_all(&self, path: &Path) -> io::Result<()> {
+        self.disk.sync_all(path)
+    }
     fn space(&self, path: &Path) -> io::Result<Space> {
         self.disk.space(path)
     }

@@ -86,6 +86,10 @@ impl Disk for Machine {
         self.under_power(|disk| disk.sync_directory(directory))
     }
 
+    fn sync_all(&self, path: &Path) -> io::Result<()> {
+        self.under_power(|disk| disk.sync_all(path))
+    }
+
     fn space(&self, path: &Path) -> io::Result<Space> {
         self.under_power(|disk| disk.space(path))
     }
