@@ -32,7 +32,7 @@ mod topic_config;
 pub use catalogue::CatalogueError;
 pub use config::{BrokerConfig, ConfigError, Durability, ListenerConfig};
 pub use data_directory::DataDirectoryError;
-pub use disk::{Disk, DiskFile, Entry, MappedFile, RealDisk, SimulatedDisk, Space};
+pub use disk::{Disk, DiskFile, Entry, HeldSyncs, MappedFile, RealDisk, SimulatedDisk, Space};
 pub use leftovers::LeftoversError;
 pub use log::LogError;
 pub use start::{Broker, RunningBroker, StartError, StopError};

@@ -74,3 +74,13 @@ fn names_that_could_leave_the_data_directory_are_refused() {
         assert_eq!(check_topic_name(name), Ok(()), "{name:?}");
     }
 }
+
+#[test]
+fn a_change_of_nothing_leaves_what_follows_readable() {
+    let disk = SimulatedDisk::new();
+    let catalogue = open(&disk, false);
+    catalogue.put_topics([]).expect("puts nothing");
+    catalogue.put_topics([("a".to_owned(), Some(topic(1)))]).expect("puts");
+    drop(catalogue);
+    assert_eq!(open(&disk, false).topics().expect("reads"), [("a".to_owned(), topic(1))]);
+}

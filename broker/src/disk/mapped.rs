@@ -39,9 +39,12 @@ impl MappedFile {
     }
 
     /// Bytes that are no mapping: the simulated disk's.
-    pub(super) fn copy(bytes: &[u8], length: usize) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::UnexpectedEof`] when there are fewer than `length`.
+    pub(super) fn copy(bytes: Vec<u8>, length: usize) -> io::Result<Self> {
         check_length(bytes.len() as u64, length)?;
-        Ok(Self(Memory::Copied(bytes[..length].to_vec())))
+        Ok(Self(Memory::Copied(bytes)))
     }
 }
 

@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub use mapped::MappedFile;
 pub(crate) use open_files::{FileKey, FileKind, OpenFiles};
 pub use real::RealDisk;
-pub use simulated::SimulatedDisk;
+pub use simulated::{HeldSyncs, SimulatedDisk};
 
 /// A directory tree on which files are made, renamed and removed.
 ///

@@ -102,7 +102,11 @@ impl Segment {
 
     /// How old the segment is for a batch of this timestamp: by the records' time where they have one.
     fn age(&self, timestamp: i64, now_ms: i64) -> i64 {
-        if self.first_timestamp >= 0 { timestamp - self.first_timestamp } else { now_ms - self.created_ms }
+        if self.first_timestamp >= 0 {
+            timestamp.saturating_sub(self.first_timestamp)
+        } else {
+            now_ms.saturating_sub(self.created_ms)
+        }
     }
 
     /// Writes a batch, given as its stamped front and the rest, behind the others. On an error nothing was added.

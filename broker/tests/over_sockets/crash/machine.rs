@@ -87,8 +87,9 @@ impl Disk for Machine {
     }
 
     fn sync_all(&self, path: &Path) -> io::Result<()> {
-        self.disk.sync_all(path)
+        self.under_power(|disk| disk.sync_all(path))
     }
+
     fn space(&self, path: &Path) -> io::Result<Space> {
         self.under_power(|disk| disk.space(path))
     }
