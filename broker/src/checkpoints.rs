@@ -13,6 +13,7 @@ use crate::log::Opening;
 use crate::log::format::offset_checkpoint;
 
 const RECOVERY_POINTS: &str = "recovery-point-offset-checkpoint";
+const CLEANED: &str = "cleaner-offset-checkpoint";
 const LOG_STARTS: &str = "log-start-offset-checkpoint";
 /// The largest file that is read: a million partitions.
 const FILE_BYTES_MAX: usize = 256 << 20;
@@ -24,6 +25,7 @@ type Offsets = HashMap<String, Vec<(i32, i64)>>;
 pub(crate) struct Checkpoints {
     recovery_points: Offsets,
     log_starts: Offsets,
+    cleaned: Offsets,
     clean: bool,
     now_ms: i64,
 }
@@ -36,7 +38,8 @@ impl Checkpoints {
     pub(crate) fn read(disk: &dyn Disk, root: &Path, clean: bool, now_ms: i64) -> io::Result<Self> {
         let recovery_points = read(disk, &root.join(RECOVERY_POINTS))?;
         let log_starts = read(disk, &root.join(LOG_STARTS))?;
-        Ok(Self { recovery_points, log_starts, clean, now_ms })
+        let cleaned = read(disk, &root.join(CLEANED))?;
+        Ok(Self { recovery_points, log_starts, cleaned, clean, now_ms })
     }
 
     /// What is known of a partition's log before it is opened.
@@ -49,18 +52,20 @@ impl Checkpoints {
             clean: self.clean,
             recovery_point: of(&self.recovery_points).unwrap_or(0),
             log_start_offset: of(&self.log_starts).unwrap_or(0),
+            cleaned_to: of(&self.cleaned),
             now_ms: self.now_ms,
         }
     }
 }
 
-/// Replaces both files by where the topics' partitions stand. Blocks.
+/// Replaces the files by where the topics' partitions stand. Blocks.
 ///
 /// # Errors
 /// What the disk says; the old files stay then.
 pub(crate) fn write(disk: &dyn Disk, root: &Path, topics: &[std::sync::Arc<Topic>]) -> io::Result<()> {
     let mut recovery_points = Vec::new();
     let mut log_starts = Vec::new();
+    let mut cleaned = Vec::new();
     for topic in topics {
         for partition in &topic.partitions {
             let checkpoint = partition.checkpoint();
@@ -70,9 +75,13 @@ pub(crate) fn write(disk: &dyn Disk, root: &Path, topics: &[std::sync::Arc<Topic
             if let Some(start) = checkpoint.log_start_offset {
                 log_starts.push((&*topic.name, partition.index(), start));
             }
+            if let Some(offset) = checkpoint.cleaned_to {
+                cleaned.push((&*topic.name, partition.index(), offset));
+            }
         }
     }
     disk.replace_small(&root.join(RECOVERY_POINTS), offset_checkpoint::encode(recovery_points).as_bytes())?;
+    disk.replace_small(&root.join(CLEANED), offset_checkpoint::encode(cleaned).as_bytes())?;
     disk.replace_small(&root.join(LOG_STARTS), offset_checkpoint::encode(log_starts).as_bytes())
 }
 

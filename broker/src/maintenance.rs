@@ -1,8 +1,11 @@
-//! The thread that looks after logs: checkpoints, retention, late syncs. (Compaction is to come with it.)
+//! The threads that look after logs: one for checkpoints, retention and late syncs, one for compaction.
 //!
-//! Nothing waits for it; an error is logged, and the next round tries again.
+//! Nothing waits for them; an error is logged, and the next round tries again.
+
+mod compaction;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -16,42 +19,53 @@ const FLUSH_CHECK: Duration = Duration::from_millis(250);
 /// A wall clock that moved so much against the monotonic one is not believed for one round: nothing is deleted by it.
 const JUMP_MS_MAX: i64 = 60 * 60 * 1000;
 
-/// The thread, which ends with this.
+/// The threads, which end with this.
 pub(crate) struct Maintenance {
     signal: Arc<Signal>,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 #[derive(Default)]
 struct Signal {
-    stopping: Mutex<bool>,
+    lock: Mutex<()>,
     changed: Condvar,
+    stopping: AtomicBool,
 }
 
 impl Maintenance {
-    /// Starts the thread.
+    /// Starts the threads.
     pub(crate) fn start(broker: &Arc<BrokerState>) -> Self {
         let signal = Arc::new(Signal::default());
-        let (broker, for_thread) = (Arc::clone(broker), Arc::clone(&signal));
-        let run = move || Rounds::new(broker).run(&for_thread);
-        let thread = std::thread::Builder::new().name("log-maintenance".to_owned()).spawn(run);
-        let thread =
-            thread.map_err(|error| tracing::error!(%error, "cannot start log maintenance: nothing is deleted"));
-        Self { signal, thread: thread.ok() }
+        let mut threads = Vec::new();
+        let mut spawn = |name: &str, run: Box<dyn FnOnce() + Send>| match std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(run)
+        {
+            Ok(thread) => threads.push(thread),
+            Err(error) => tracing::error!(%error, thread = name, "cannot start a thread: logs only grow"),
+        };
+        let (rounds, for_rounds) = (Rounds::new(Arc::clone(broker)), Arc::clone(&signal));
+        spawn("log-maintenance", Box::new(move || rounds.run(&for_rounds)));
+        if broker.config.log.cleaner_enabled {
+            let (broker, for_cleaner) = (Arc::clone(broker), Arc::clone(&signal));
+            spawn("log-cleaner", Box::new(move || compaction::run(&broker, &for_cleaner)));
+        }
+        Self { signal, threads }
     }
 
-    /// Ends the thread. Blocks.
+    /// Ends the threads. Blocks.
     pub(crate) fn stop(mut self) {
         self.end();
     }
 
     fn end(&mut self) {
-        *self.signal.stopping.lock() = true;
+        self.signal.stopping.store(true, Ordering::Relaxed);
+        drop(self.signal.lock.lock());
         self.signal.changed.notify_all();
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("log maintenance panicked");
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("log maintenance panicked");
+            }
         }
     }
 }
@@ -65,9 +79,9 @@ impl Drop for Maintenance {
 impl Signal {
     /// Waits until `at`; false when the thread is to end.
     fn wait_until(&self, at: Instant) -> bool {
-        let mut stopping = self.stopping.lock();
-        while !*stopping && !self.changed.wait_until(&mut stopping, at).timed_out() {}
-        !*stopping
+        let mut guard = self.lock.lock();
+        while !self.stopping.load(Ordering::Relaxed) && !self.changed.wait_until(&mut guard, at).timed_out() {}
+        !self.stopping.load(Ordering::Relaxed)
     }
 }
 

@@ -26,6 +26,7 @@ use record::{LeaderEpochRecord, ProducerIdsRecord};
 pub(crate) use topics::{Topic, Topics, TopicsSnapshot, is_internal};
 
 use crate::disk::OpenFiles;
+use crate::log::compaction::CompactionError;
 use crate::log::{Log, LogConfig, LogError, Opening, ReadFrom};
 
 /// Its directory. Never `__cluster_metadata-0`, which is Kafka's own and means something else.
@@ -56,7 +57,8 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError`] when it cannot be read, or was written by a newer version.
     pub(crate) fn open(files: &Arc<OpenFiles>, data: &Path, clean: bool) -> Result<Self, CatalogueError> {
-        let opening = Opening { clean, recovery_point: 0, log_start_offset: 0, now_ms: crate::clock::now_ms() };
+        let opening =
+            Opening { clean, recovery_point: 0, log_start_offset: 0, cleaned_to: None, now_ms: crate::clock::now_ms() };
         let log = Log::open(Arc::clone(files), &data.join(DIRECTORY), Uuid::nil(), Arc::new(log_config()), opening)?;
         let entries = replay(&log)?;
         let leader_epoch = record::read::<LeaderEpochRecord>(entries.get(LEADER_EPOCH_KEY))?;
@@ -137,6 +139,22 @@ impl Catalogue {
         let id = state.next_producer_id;
         state.next_producer_id += 1;
         Ok(id)
+    }
+
+    /// Compacts the log when it is time to. Blocks; changes wait meanwhile, for the log is small.
+    ///
+    /// # Errors
+    /// [`CompactionError`]; the log is whole all the same.
+    pub(crate) fn compact(&self, dedupe_buffer_bytes: usize) -> Result<(), CompactionError> {
+        let mut state = self.state.lock();
+        let log = &mut state.log;
+        let now_ms = crate::clock::now_ms();
+        let Some(round) = log.begin_round(log.next_offset(), now_ms) else { return Ok(()) };
+        let failed = |error: LogError| CompactionError::Write { source: std::io::Error::other(error) };
+        let mut swap_in = |group| log.swap_in(group, now_ms).map_err(failed);
+        let (end, _) = round.run(dedupe_buffer_bytes, &|| true, &mut swap_in)?;
+        log.cleaned_to(end);
+        Ok(())
     }
 
     /// Trims and syncs the log for a clean stop. Blocks.

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::format::names;
+use super::format::names::{self, Suffix};
 use crate::disk::{Disk, DiskFile, FileKey, FileKind, OpenFiles};
 
 /// The files of one log; clones stand for the same.
@@ -13,12 +13,19 @@ pub(crate) struct LogFiles {
     open: Arc<OpenFiles>,
     directory: Arc<Path>,
     log: u32,
+    /// What stands behind the names of segments' files.
+    suffix: &'static str,
 }
 
 impl LogFiles {
     pub(super) fn new(open: Arc<OpenFiles>, directory: &Path) -> Self {
         let log = open.next_log_id();
-        Self { open, directory: directory.into(), log }
+        Self { open, directory: directory.into(), log, suffix: "" }
+    }
+
+    /// The files that a compaction writes, beside these.
+    pub(super) fn cleaned(&self) -> Self {
+        Self { log: self.open.next_log_id(), suffix: Suffix::Cleaned.text(), ..self.clone() }
     }
 
     /// The partition's directory.
@@ -34,6 +41,11 @@ impl LogFiles {
     /// The disk they are on.
     pub(super) fn disk(&self) -> &dyn Disk {
         &**self.open.disk()
+    }
+
+    /// The disk they are on, to be kept.
+    pub(super) fn shared_disk(&self) -> &Arc<dyn Disk> {
+        self.open.disk()
     }
 
     /// The segment's file of a kind, made when it is missing.
@@ -53,12 +65,14 @@ impl LogFiles {
 
     /// Where the segment's file of a kind is.
     pub(super) fn path(&self, segment: i64, kind: FileKind) -> PathBuf {
-        self.directory.join(match kind {
+        let mut name = match kind {
             FileKind::Log => names::log_file(segment),
             FileKind::OffsetIndex => names::offset_index_file(segment),
             FileKind::TimeIndex => names::time_index_file(segment),
             FileKind::TransactionIndex => names::transaction_index_file(segment),
-        })
+        };
+        name.push_str(self.suffix);
+        self.directory.join(name)
     }
 
     /// Where another file of the partition is.

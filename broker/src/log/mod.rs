@@ -7,7 +7,8 @@
 
 mod append;
 mod checkpoint;
-mod compaction;
+mod cleaning;
+pub(crate) mod compaction;
 mod config;
 mod dirty;
 mod epochs;
@@ -31,6 +32,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) use append::Appended;
+pub(crate) use cleaning::CleanedGroup;
 pub(crate) use config::LogConfig;
 pub use error::LogError;
 pub(crate) use format::transaction_index::AbortedTransaction;
@@ -81,6 +83,10 @@ pub(crate) struct Log {
     dirty: Vec<DirtyFile>,
     /// Deleted segments' files that are still there under another name.
     renamed: Vec<RenamedFile>,
+    /// Everything below it was cleaned by compaction; `None` when that is not known.
+    cleaned_to: Option<i64>,
+    /// Counts changes of what stands behind a segment's name.
+    generation: u64,
     /// The topic's id, written into the partition's directory when that is made.
     topic_id: Uuid,
 }
@@ -102,6 +108,8 @@ impl Log {
             snapshot_offset: -1,
             dirty: Vec::new(),
             renamed: Vec::new(),
+            cleaned_to: None,
+            generation: 0,
             topic_id,
         }
     }

@@ -40,6 +40,8 @@ pub(crate) struct LogView {
     pub(super) segments: Vec<Segment>,
     /// Where to go on when nothing is found in these.
     next: Option<i64>,
+    /// What [`Log::generation`] was.
+    generation: u64,
 }
 
 /// What a view holds at an offset.
@@ -82,6 +84,7 @@ impl Log {
             files: self.files.clone(),
             segments,
             next: self.segments.get(behind).map(|next| next.base_offset),
+            generation: self.generation,
         })
     }
 
@@ -113,8 +116,13 @@ impl Log {
 }
 
 impl LogView {
-    pub(super) fn of(files: LogFiles, segments: Vec<Segment>) -> Self {
-        Self { files, segments, next: None }
+    pub(super) fn of(files: LogFiles, segments: Vec<Segment>, generation: u64) -> Self {
+        Self { files, segments, next: None, generation }
+    }
+
+    /// Whether the names of the segments viewed still stand for what they did: what was found holds only then.
+    pub(crate) fn is_current(&self, log: &Log) -> bool {
+        self.generation == log.generation
     }
 
     /// As [`Log::read`], in the segments viewed. May wait for the disk.

@@ -31,6 +31,8 @@ pub(crate) struct Opening {
     pub(crate) recovery_point: i64,
     /// The log starts here at least.
     pub(crate) log_start_offset: i64,
+    /// Everything below this offset was compacted.
+    pub(crate) cleaned_to: Option<i64>,
     /// The clock, milliseconds since 1970.
     pub(crate) now_ms: i64,
 }
@@ -56,6 +58,7 @@ impl Log {
         let start = opening.log_start_offset.max(found.bases.first().copied().unwrap_or(0));
         log.log_start_offset = start;
         log.next_offset = found.bases.first().copied().unwrap_or(start);
+        log.cleaned_to = opening.cleaned_to;
         let durable_end = if found.sync_failed { log.sync_failed_at().map_err(failed)? } else { None };
         let trust = Trust {
             everything: opening.clean && durable_end.is_none(),

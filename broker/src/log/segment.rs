@@ -109,6 +109,15 @@ impl Segment {
         }
     }
 
+    /// The largest timestamp of the first batch; −1 when there is none, or it cannot be read. May wait for the disk.
+    pub(super) fn first_timestamp(&self, files: &LogFiles) -> i64 {
+        if self.first_timestamp >= 0 || self.size == 0 {
+            return self.first_timestamp;
+        }
+        let header = self.file(files).ok().and_then(|file| self.header_at(files, &*file, 0, ReadFrom::Disk).ok());
+        header.map_or(-1, |header| header.max_timestamp)
+    }
+
     /// Writes a batch, given as its stamped front and the rest, behind the others. On an error nothing was added.
     /// True when an index should be written.
     pub(super) fn append(

@@ -21,7 +21,7 @@ fn open(disk: &SimulatedDisk, clean: bool) -> Log {
 fn open_with(disk: &SimulatedDisk, clean: bool, recovery_point: i64, config: LogConfig) -> Log {
     disk.create_directory(Path::new("/data")).expect("makes");
     let files = Arc::new(OpenFiles::new(Arc::new(disk.clone()), 8));
-    let opening = Opening { clean, recovery_point, log_start_offset: 0, now_ms: 0 };
+    let opening = Opening { clean, recovery_point, log_start_offset: 0, cleaned_to: None, now_ms: 0 };
     let log = Log::open(files, Path::new(DIRECTORY), Uuid::nil(), Arc::new(config), opening).expect("opens");
     disk.sync_all(Path::new("/data")).expect("syncs");
     log

@@ -21,7 +21,7 @@ impl Log {
     /// The segment with the first record of at least `timestamp`, to look in without holding the log.
     pub(crate) fn view_timestamp(&self, timestamp: i64) -> LogView {
         let segment = self.segments.iter().find(|segment| segment.max_timestamp >= timestamp);
-        LogView::of(self.files.clone(), segment.cloned().into_iter().collect())
+        LogView::of(self.files.clone(), segment.cloned().into_iter().collect(), self.generation)
     }
 
     /// The largest timestamp; `None` when no record has one.

@@ -55,7 +55,7 @@ impl Log {
     pub(crate) fn view_aborted(&self, offset: i64) -> LogView {
         let segments = &self.segments[self.segment_of(offset)..];
         let segments = segments.iter().filter(|segment| segment.aborted > 0).cloned().collect();
-        LogView::of(self.files.clone(), segments)
+        LogView::of(self.files.clone(), segments, self.generation)
     }
 }
 

@@ -5,6 +5,7 @@
 //! of, what a power cut can take back. One lock orders everything; it is never held over a sync or a send.
 
 mod closing;
+mod compaction;
 mod error;
 mod isolation;
 mod offline;

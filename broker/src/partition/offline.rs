@@ -24,7 +24,11 @@ impl Partition {
         let (error, opening) = failure;
         tracing::error!(%topic, partition = index, %error, source = ?std::error::Error::source(error), "partition is offline");
         let log_start_offset = Some(opening.log_start_offset).filter(|start| *start > 0);
-        let checkpoint = PartitionCheckpoint { recovery_point: opening.recovery_point, log_start_offset };
+        let checkpoint = PartitionCheckpoint {
+            recovery_point: opening.recovery_point,
+            log_start_offset,
+            cleaned_to: opening.cleaned_to,
+        };
         let partition = Self::new(topic, index, internal, log, shared);
         {
             let mut state = partition.state.lock();

@@ -1,9 +1,9 @@
 //! Reading a partition: what is in memory under its lock, what must come from the disk without.
 
 use super::{Isolation, Partition, PartitionOffsets, State};
-use crate::log::{AbortedTransaction, LogError, LogPosition, LogSlice, ReadFrom, TimestampedOffset, Viewed};
+use crate::log::{AbortedTransaction, LogError, LogPosition, LogSlice, LogView, ReadFrom, TimestampedOffset, Viewed};
 
-/// Times that a reader looks again when segments are deleted under it.
+/// Times that a reader looks again when segments are deleted or compacted under it.
 const ATTEMPTS_MAX: usize = 100;
 
 impl Partition {
@@ -44,28 +44,44 @@ impl Partition {
 
     fn read_waiting(&self, offset: i64, bytes_max: usize, isolation: Isolation) -> Result<Option<LogSlice>, LogError> {
         let mut at = offset;
-        let mut attempts = 0;
         loop {
-            let (view, end, unstable) = {
-                let state = self.readable()?;
+            let look = |state: &State| {
                 let unstable = state.unstable_from(isolation);
                 let unstable = unstable.map(|unstable| Ok((unstable, state.log.view(unstable)?))).transpose()?;
-                (state.log.view(at)?, state.high_watermark, unstable)
+                Ok((state.log.view(at)?, (state.high_watermark, unstable)))
             };
-            let found = match unstable {
-                Some((unstable, unstable_view)) => unstable_view.position_of(unstable),
-                None => Ok(None),
+            let find = |view: &LogView, (end, unstable): &(LogPosition, Option<(i64, LogView)>)| {
+                let end = match unstable {
+                    Some((unstable, view)) => view.position_of(*unstable)?.unwrap_or(*end),
+                    None => *end,
+                };
+                view.read(at, end, bytes_max)
             };
-            let found =
-                found.and_then(|unstable: Option<LogPosition>| view.read(at, unstable.unwrap_or(end), bytes_max));
-            match found {
-                Ok(Viewed::Found(slice)) => return Ok(Some(slice)),
-                Ok(Viewed::Nothing) => return Ok(None),
-                Ok(Viewed::GoOn(next)) => at = next,
-                // The segment was deleted: the log starts elsewhere now.
-                Err(error) if error.is_missing_file() && attempts < ATTEMPTS_MAX => attempts += 1,
-                Err(error) => return Err(error),
+            match self.look(look, find)? {
+                Viewed::Found(slice) => return Ok(Some(slice)),
+                Viewed::Nothing => return Ok(None),
+                Viewed::GoOn(next) => at = next,
             }
+        }
+    }
+
+    /// Takes a view with the partition held, and looks in it without; once more when segments were deleted or compacted
+    /// under it.
+    fn look<W, T>(
+        &self,
+        take: impl Fn(&State) -> Result<(LogView, W), LogError>,
+        find: impl Fn(&LogView, &W) -> Result<T, LogError>,
+    ) -> Result<T, LogError> {
+        let mut attempts = 0;
+        loop {
+            let (view, with) = take(&*self.readable()?)?;
+            let found = find(&view, &with);
+            let is_current = view.is_current(&self.state.lock().log);
+            let is_missing = found.as_ref().is_err_and(LogError::is_missing_file);
+            if is_current && !is_missing || attempts == ATTEMPTS_MAX {
+                return found;
+            }
+            attempts += 1;
         }
     }
 
@@ -74,8 +90,7 @@ impl Partition {
     /// # Errors
     /// [`LogError`].
     pub(crate) fn aborted_transactions(&self, from: i64, end: i64) -> Result<Vec<AbortedTransaction>, LogError> {
-        let view = self.readable()?.log.view_aborted(from);
-        view.aborted(from, end)
+        self.look(|state| Ok((state.log.view_aborted(from), ())), |view, ()| view.aborted(from, end))
     }
 
     /// Epoch of the last batch; −1 when the partition is empty.
@@ -102,18 +117,11 @@ impl Partition {
         timestamp: i64,
         isolation: Isolation,
     ) -> Result<Option<TimestampedOffset>, LogError> {
-        let mut attempts = 0;
-        loop {
-            let (view, start, end) = {
-                let state = self.readable()?;
-                let end = state.unstable_from(isolation).unwrap_or(state.high_watermark.offset);
-                (state.log.view_timestamp(timestamp), state.log.log_start_offset(), end)
-            };
-            match view.first_at_or_after(timestamp, start, end) {
-                Err(error) if error.is_missing_file() && attempts < ATTEMPTS_MAX => attempts += 1,
-                found => return found,
-            }
-        }
+        let take = |state: &State| {
+            let end = state.unstable_from(isolation).unwrap_or(state.high_watermark.offset);
+            Ok((state.log.view_timestamp(timestamp), (state.log.log_start_offset(), end)))
+        };
+        self.look(take, |view, (start, end)| view.first_at_or_after(timestamp, *start, *end))
     }
 
     /// The first record below the high watermark with the largest timestamp. May wait for the disk.

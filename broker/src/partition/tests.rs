@@ -16,7 +16,7 @@ fn partition(disk: &SimulatedDisk, durability: Durability) -> Arc<Partition> {
     disk.create_directory(&PathBuf::from("/data")).expect("makes");
     let config = LogConfig { segment_bytes: 4096, grow_ahead_bytes: 4096, ..LogConfig::default() };
     let files = Arc::new(OpenFiles::new(Arc::new(disk.clone()), 16));
-    let opening = Opening { clean: false, recovery_point: 0, log_start_offset: 0, now_ms: 0 };
+    let opening = Opening { clean: false, recovery_point: 0, log_start_offset: 0, cleaned_to: None, now_ms: 0 };
     let directory = PathBuf::from("/data/t-0");
     let log = Log::open(Arc::clone(&files), &directory, Uuid::nil(), Arc::new(config), opening).expect("opens");
     disk.sync_all(&directory).expect("syncs");

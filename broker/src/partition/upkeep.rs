@@ -17,6 +17,8 @@ pub(crate) struct PartitionCheckpoint {
     pub(crate) recovery_point: i64,
     /// The first offset there is, where that is not just the first segment's.
     pub(crate) log_start_offset: Option<i64>,
+    /// Everything below it was compacted, where that is known.
+    pub(crate) cleaned_to: Option<i64>,
 }
 
 impl Partition {
@@ -26,7 +28,11 @@ impl Partition {
         if let Some(offline) = &state.unreadable {
             return offline.checkpoint;
         }
-        PartitionCheckpoint { recovery_point: state.log.recovery_point(), log_start_offset: state.log.moved_start() }
+        PartitionCheckpoint {
+            recovery_point: state.log.recovery_point(),
+            log_start_offset: state.log.moved_start(),
+            cleaned_to: state.log.cleaning_checkpoint(),
+        }
     }
 
     /// Writes index entries, producers and leader epochs down when a start would have much to look at. The recovery

@@ -37,6 +37,7 @@ impl Log {
         if from < self.next_offset {
             self.walk(from, producers_from, aborted_from)?;
         }
+        self.producers.truncate(self.log_start_offset);
         self.producers.high_watermark_moved(self.next_offset);
         Ok(())
     }
