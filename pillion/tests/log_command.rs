@@ -33,14 +33,19 @@ fn as_listed(line: &Value, data: &Path) -> Option<Value> {
     match line["type"].as_str().unwrap() {
         "batch" => {
             assert_eq!(line["checksumValid"], true);
-            Some(json!({
+            let mut batch = json!({
                 "p": partition, "file": file, "pos": line["position"], "size": line["size"],
                 "base": line["baseOffset"], "last": line["lastOffset"], "count": line["count"],
                 "codec": line["compression"], "crc": line["checksum"], "leaderEpoch": line["leaderEpoch"],
                 "pid": line["producerId"], "epoch": line["producerEpoch"], "seq": line["baseSequence"],
                 "txn": line["transactional"], "control": line["control"],
                 "tstype": line["timestampType"], "maxts": line["maxTimestamp"],
-            }))
+            });
+            // The listing has one only where there is one.
+            if !line["deleteHorizonMs"].is_null() {
+                batch["deleteHorizon"] = line["deleteHorizonMs"].clone();
+            }
+            Some(batch)
         }
         "record" => {
             let headers = line["headers"].as_array().unwrap();

@@ -1,6 +1,7 @@
 //! The inspection of a directory that Kafka wrote: sound as it is, and found out whatever is done to it.
 
 use std::fs;
+use std::os::unix::fs::FileExt as _;
 
 use pillion_wire::records::{BatchBuilder, Compression};
 use proptest::prelude::*;
@@ -18,13 +19,20 @@ fn findings(path: &Path) -> Vec<Finding> {
     verify(path).unwrap().findings
 }
 
-/// Writes `bytes` over the file, looks, and puts it right again.
+/// Makes the file hold `bytes`, looks, and puts it right again.
 fn with_bytes<T>(file: &Path, bytes: &[u8], look: impl FnOnce() -> T) -> T {
     let before = fs::read(file).unwrap();
-    fs::write(file, bytes).unwrap();
+    overwrite(file, bytes);
     let seen = look();
-    fs::write(file, before).unwrap();
+    overwrite(file, &before);
     seen
+}
+
+/// In place: a file that is emptied first and written anew is brought to the disk by some file systems, each time.
+fn overwrite(file: &Path, bytes: &[u8]) {
+    let file = fs::OpenOptions::new().write(true).open(file).unwrap();
+    file.write_all_at(bytes, 0).unwrap();
+    file.set_len(bytes.len() as u64).unwrap();
 }
 
 fn files_named(directory: &Path, end: &str) -> Vec<PathBuf> {
