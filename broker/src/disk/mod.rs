@@ -4,6 +4,7 @@
 //! here knows of Kafka or of tasks; every call may block but [`DiskFile::read_cached_at`].
 
 mod real;
+pub(crate) mod residency;
 mod simulated;
 #[cfg(test)]
 mod tests;

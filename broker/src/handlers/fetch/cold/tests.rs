@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 
 use super::*;
 use crate::disk::DiskFile;
+use crate::disk::residency::PROBE_BYTES;
 
 /// A file of which only some bytes are in memory until they are read.
 struct HalfCached {
