@@ -6,6 +6,7 @@
 mod mapped;
 mod open_files;
 mod real;
+pub(crate) mod residency;
 mod simulated;
 #[cfg(test)]
 mod tests;

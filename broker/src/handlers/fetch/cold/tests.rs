@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use parking_lot::Mutex;
 
 use super::*;
+use crate::disk::residency::PROBE_BYTES;
 use crate::disk::{DiskFile, MappedFile};
 
 /// A file of which only some bytes are in memory until they are read.
