@@ -13,6 +13,7 @@ mod dispatch;
 mod error_codes;
 mod groups;
 mod handlers;
+mod kafka_directory;
 #[cfg(test)]
 #[path = "../tests/fixtures/kafka.rs"]
 mod kafka_fixture;
@@ -28,6 +29,7 @@ pub use catalogue::CatalogueError;
 pub use config::{BrokerConfig, ConfigError, Durability, ListenerConfig};
 pub use data_directory::DataDirectoryError;
 pub use disk::{Disk, DiskFile, Entry, RealDisk, SimulatedDisk, Space};
+pub use kafka_directory::{AdoptionError, MetadataRecordError};
 pub use leftovers::LeftoversError;
 pub use log::LogError;
 pub use start::{Broker, RunningBroker, StartError, StopError};

@@ -1,6 +1,6 @@
 //! Starting and stopping a broker.
 //!
-//! Start: lock the data directory, read `meta.properties`, replay the catalogue, open every log, begin a leader epoch
+//! Start: lock the data directory, read `meta.properties`, replay the catalogue or take over what Kafka left, open every log, begin a leader epoch
 //! if the last stop was not clean, then bind and serve. Stop: serve no one new, let answers in flight go out, sync
 //! and trim the logs, leave the clean-stop marker.
 
@@ -19,6 +19,7 @@ use crate::config::{BrokerConfig, Durability};
 use crate::data_directory::{DataDirectory, DataDirectoryError};
 use crate::disk::{Disk, RealDisk};
 use crate::groups::coordinator::OFFSETS_TOPIC;
+use crate::kafka_directory::{self, Adoption, AdoptionError};
 use crate::leftovers::{self, LeftoversError};
 use crate::network::listener::{BoundListener, ConnectionLimits};
 use crate::partition::{PartitionShared, SpaceGuard};
@@ -40,6 +41,9 @@ pub enum StartError {
         #[source]
         source: CatalogueError,
     },
+    /// The data directory is Apache Kafka's, and cannot be taken over.
+    #[error(transparent)]
+    Adoption(#[from] AdoptionError),
     /// The data directory holds folders that are nobody's.
     #[error(transparent)]
     Leftovers(#[from] LeftoversError),
@@ -171,6 +175,12 @@ fn open(disk: Arc<dyn Disk>, config: BrokerConfig) -> Result<(BrokerState, DataD
     let clean = directory.was_stopped_cleanly();
     let failed = |source| StartError::Catalogue { directory: root.clone(), source };
     let catalogue = Catalogue::open(&disk, &root, clean).map_err(failed)?;
+    if catalogue.is_new()
+        && let Some(adoption) = kafka_directory::find(&*disk, &root, config.node_id, &config.topic_defaults())?
+    {
+        let Adoption { topics, leader_epoch, next_producer_id } = adoption;
+        catalogue.adopt(topics, leader_epoch, next_producer_id).map_err(failed)?;
+    }
     let leader_epoch = catalogue.begin_leader_epoch(clean).map_err(failed)?;
     let shared = PartitionShared {
         disk,
@@ -181,7 +191,7 @@ fn open(disk: Arc<dyn Disk>, config: BrokerConfig) -> Result<(BrokerState, DataD
         leader_epoch,
     };
     let topics = catalogue.topics().map_err(failed)?;
-    leftovers::clear(&*shared.disk, &root, &topics, catalogue.is_new())?;
+    leftovers::clear(&*shared.disk, &root, &topics)?;
     let cluster_id = directory.cluster_id().to_owned();
     let state = BrokerState::new(config, cluster_id, catalogue, Arc::new(shared));
     let defaults = state.config.topic_defaults();

@@ -9,6 +9,9 @@ mod delete_records;
 mod every_version;
 mod failing_disk;
 mod fetch;
+mod kafka_directory;
+#[path = "../fixtures/kafka.rs"]
+mod kafka_fixture;
 mod kill_loop;
 mod leader_epoch;
 mod listeners;
