@@ -1,7 +1,8 @@
 //! The data directory as a whole: whose it is, which format it has, and how it was left.
 //!
 //! `meta.properties` holds Kafka's keys (`version`, `cluster.id`, `node.id`, `directory.id`) and `pillion.format`; a
-//! newer format is refused before anything is written. `.lock` keeps a second process out. `.kafka_cleanshutdown`
+//! newer format is refused before anything is written. One that Kafka wrote is completed when the broker begins to
+//! write, and keeps its ids. `.lock` keeps a second process out. `.kafka_cleanshutdown`
 //! is there only after a clean stop.
 
 use std::io;
@@ -59,6 +60,8 @@ pub(crate) struct DataDirectory {
     disk: Arc<dyn Disk>,
     path: PathBuf,
     cluster_id: String,
+    /// `meta.properties` as it shall be, where it is not so yet.
+    completed_meta: Option<String>,
     clean: bool,
     _lock: Box<dyn Send + Sync>,
 }
@@ -73,7 +76,7 @@ impl DataDirectory {
             _ => failed(error),
         })?;
         let meta = disk.read_small(&path.join(META), META_BYTES_MAX).map_err(failed)?;
-        let cluster_id = match meta {
+        let (cluster_id, completed_meta) = match meta {
             Some(meta) => check_meta(path, &String::from_utf8_lossy(&meta), node_id)?,
             None => {
                 let cluster_id = base64(Uuid::new_v4());
@@ -82,11 +85,11 @@ impl DataDirectory {
                     base64(Uuid::new_v4())
                 );
                 disk.replace_small(&path.join(META), meta.as_bytes()).map_err(failed)?;
-                cluster_id
+                (cluster_id, None)
             }
         };
         let clean = disk.read_small(&path.join(CLEAN_MARKER), META_BYTES_MAX).map_err(failed)?.is_some();
-        Ok(Self { disk, path: path.to_owned(), cluster_id, clean, _lock: lock })
+        Ok(Self { disk, path: path.to_owned(), cluster_id, completed_meta, clean, _lock: lock })
     }
 
     /// The cluster's id: 16 bytes in URL-safe base64, as Kafka writes it.
@@ -101,6 +104,10 @@ impl DataDirectory {
 
     /// Takes the clean-stop marker away, durably: what is written from now on may need recovery.
     pub(crate) fn begin(&self) -> Result<(), DataDirectoryError> {
+        if let Some(meta) = &self.completed_meta {
+            let written = self.disk.replace_small(&self.path.join(META), meta.as_bytes());
+            written.map_err(|source| self.error(source))?;
+        }
         let removed = self.disk.remove(&self.path.join(CLEAN_MARKER));
         removed.and_then(|()| self.disk.sync_directory(&self.path)).map_err(|source| self.error(source))
     }
@@ -116,8 +123,8 @@ impl DataDirectory {
     }
 }
 
-/// Checks what the directory says of itself; answers the cluster's id.
-fn check_meta(path: &Path, meta: &str, node_id: i32) -> Result<String, DataDirectoryError> {
+/// Checks what the directory says of itself; answers the cluster's id, and the file with what it lacks.
+fn check_meta(path: &Path, meta: &str, node_id: i32) -> Result<(String, Option<String>), DataDirectoryError> {
     let value = |key: &str| {
         let mut lines = meta.lines().filter_map(|line| line.split_once('='));
         lines.find(|(name, _)| name.trim() == key).map(|(_, value)| value.trim().to_owned())
@@ -133,7 +140,20 @@ fn check_meta(path: &Path, meta: &str, node_id: i32) -> Result<String, DataDirec
     {
         return Err(DataDirectoryError::OtherNode { path: path.to_owned(), found, node_id });
     }
-    Ok(value("cluster.id").unwrap_or_else(|| base64(Uuid::new_v4())))
+    let said = [value("cluster.id"), value("pillion.format")];
+    let is_complete = said.iter().all(Option::is_some);
+    let [cluster_id, format] = said;
+    let mut completed = meta.trim_end().to_owned();
+    let cluster_id = cluster_id.unwrap_or_else(|| {
+        let made = base64(Uuid::new_v4());
+        completed.push_str(&format!("\ncluster.id={made}"));
+        made
+    });
+    if format.is_none() {
+        completed.push_str(&format!("\npillion.format={FORMAT}"));
+    }
+    completed.push('\n');
+    Ok((cluster_id, (!is_complete).then_some(completed)))
 }
 
 /// A UUID as Kafka prints it: URL-safe base64 without padding, 22 characters.

@@ -1,8 +1,8 @@
 //! What earlier runs, or other programs, left in the data directory.
 //!
 //! A deletion may have been cut short behind its tombstone: folders `…-delete` go, and a partition's folder whose
-//! topic is not in the catalogue is put aside, or a topic made under its name would find the old records. A directory
-//! with partitions and without a catalogue is another program's, and nothing in it is touched.
+//! topic is not in the catalogue is put aside, or a topic made under its name would find the old records. Kafka's own
+//! `__cluster_metadata-0` is no partition of ours and stays.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::catalogue::{DIRECTORY, TopicRecord, check_topic_name};
+use crate::catalogue::{TopicRecord, check_topic_name};
 use crate::disk::Disk;
 
 const DELETED: &str = "-delete";
@@ -21,12 +21,6 @@ const ASIDE: &str = ".quarantined";
 /// Folders that cannot be cleared.
 #[derive(Debug, Error)]
 pub enum LeftoversError {
-    /// There are partitions, and no catalogue to say whose.
-    #[error(
-        "{} holds partitions and no catalogue: it is another program's, perhaps Apache Kafka's, whose data cannot be taken over yet; choose another --data-dir",
-        .0.display()
-    )]
-    Foreign(PathBuf),
     /// The disk refused.
     #[error("cannot clear {}", path.display())]
     Io {
@@ -39,12 +33,7 @@ pub enum LeftoversError {
 }
 
 /// Removes what is deleted, and puts aside what is unknown.
-pub(crate) fn clear(
-    disk: &dyn Disk,
-    root: &Path,
-    topics: &[(String, TopicRecord)],
-    catalogue_is_new: bool,
-) -> Result<(), LeftoversError> {
+pub(crate) fn clear(disk: &dyn Disk, root: &Path, topics: &[(String, TopicRecord)]) -> Result<(), LeftoversError> {
     let failed = |path: &Path, source| LeftoversError::Io { path: path.to_owned(), source };
     for entry in disk.list(root).map_err(|source| failed(root, source))?.into_iter().filter(|entry| entry.is_directory)
     {
@@ -54,11 +43,8 @@ pub(crate) fn clear(
         }
         let Some((topic, index)) = partition_of(&entry.name) else { continue };
         let known = topics.iter().any(|(name, record)| name == topic && index < record.partitions);
-        if known || entry.name == DIRECTORY {
+        if known {
             continue;
-        }
-        if catalogue_is_new {
-            return Err(LeftoversError::Foreign(root.to_owned()));
         }
         let aside = free_name(disk, root, &entry.name).map_err(|source| failed(root, source))?;
         tracing::warn!(from = %entry.path.display(), to = %aside.display(), "a folder of no known topic is put aside");
@@ -67,8 +53,9 @@ pub(crate) fn clear(
     Ok(())
 }
 
-/// Topic and partition that a folder's name says.
-fn partition_of(name: &str) -> Option<(&str, i32)> {
+/// Topic and partition that a folder's name says; nothing for the catalogue and for Kafka's metadata, whose names no
+/// topic may have.
+pub(crate) fn partition_of(name: &str) -> Option<(&str, i32)> {
     let (topic, index) = name.rsplit_once('-')?;
     let index = index.parse().ok().filter(|index| *index >= 0)?;
     check_topic_name(topic).ok().map(|()| (topic, index))

@@ -15,6 +15,7 @@ mod error_codes;
 mod groups;
 mod handlers;
 pub mod inspect;
+mod kafka_directory;
 #[cfg(test)]
 #[path = "../tests/fixtures/kafka.rs"]
 mod kafka_fixture;
@@ -33,6 +34,7 @@ pub use catalogue::CatalogueError;
 pub use config::{BrokerConfig, ConfigError, Durability, ListenerConfig};
 pub use data_directory::DataDirectoryError;
 pub use disk::{Disk, DiskFile, Entry, HeldSyncs, MappedFile, RealDisk, SimulatedDisk, Space};
+pub use kafka_directory::{AdoptionError, MetadataRecordError};
 pub use leftovers::LeftoversError;
 pub use log::LogError;
 pub use start::{Broker, RunningBroker, StartError, StopError};

@@ -1,6 +1,6 @@
 //! Starting and stopping a broker.
 //!
-//! Start: lock the data directory, read `meta.properties`, replay the catalogue, open every log, begin a leader epoch
+//! Start: lock the data directory, read `meta.properties`, replay the catalogue or take over what Kafka left, open every log, begin a leader epoch
 //! if the last stop was not clean, then bind and serve. Stop: serve no one new, let answers in flight go out, sync
 //! and trim the logs, leave the clean-stop marker.
 
@@ -21,6 +21,7 @@ use crate::config::{BrokerConfig, Durability};
 use crate::data_directory::{DataDirectory, DataDirectoryError};
 use crate::disk::{Disk, OpenFiles, RealDisk};
 use crate::groups::coordinator::OFFSETS_TOPIC;
+use crate::kafka_directory::{self, Adoption, AdoptionError};
 use crate::leftovers::{self, LeftoversError};
 use crate::maintenance::Maintenance;
 use crate::network::listener::{BoundListener, ConnectionLimits};
@@ -44,6 +45,9 @@ pub enum StartError {
         #[source]
         source: CatalogueError,
     },
+    /// The data directory is Apache Kafka's, and cannot be taken over.
+    #[error(transparent)]
+    Adoption(#[from] AdoptionError),
     /// The data directory holds folders that are nobody's.
     #[error(transparent)]
     Leftovers(#[from] LeftoversError),
@@ -192,8 +196,14 @@ fn open(disk: Arc<dyn Disk>, config: BrokerConfig) -> Result<(BrokerState, DataD
     let directory = DataDirectory::open(Arc::clone(&disk), &root, config.node_id)?;
     let clean = directory.was_stopped_cleanly();
     let failed = |source| StartError::Catalogue { directory: root.clone(), source };
-    let files = Arc::new(OpenFiles::new(disk, open_files));
+    let files = Arc::new(OpenFiles::new(Arc::clone(&disk), open_files));
     let catalogue = Catalogue::open(&files, &root, clean).map_err(failed)?;
+    if catalogue.is_new()
+        && let Some(adoption) = kafka_directory::find(&*disk, &root, config.node_id, &config.topic_defaults())?
+    {
+        let Adoption { topics, leader_epoch, next_producer_id } = adoption;
+        catalogue.adopt(topics, leader_epoch, next_producer_id).map_err(failed)?;
+    }
     let leader_epoch = catalogue.begin_leader_epoch(clean).map_err(failed)?;
     let shared = Arc::new(PartitionShared {
         files,
@@ -204,7 +214,7 @@ fn open(disk: Arc<dyn Disk>, config: BrokerConfig) -> Result<(BrokerState, DataD
         leader_epoch,
     });
     let topics = catalogue.topics().map_err(failed)?;
-    leftovers::clear(shared.disk(), &root, &topics, catalogue.is_new())?;
+    leftovers::clear(shared.disk(), &root, &topics)?;
     let known = known_topics(topics, &config)?;
     let unreadable = |source| StartError::DataDirectory(DataDirectoryError::Io { path: root.clone(), source });
     let checkpoints = Checkpoints::read(shared.disk(), &root, clean, now_ms()).map_err(unreadable)?;

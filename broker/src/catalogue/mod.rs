@@ -124,6 +124,32 @@ impl Catalogue {
         self.state.lock().write(changes)
     }
 
+    /// Takes over what another program kept in the data directory, as one durable batch, all or nothing. The epoch and
+    /// the producer ids begin where that program's ended. Blocks.
+    ///
+    /// # Errors
+    /// [`CatalogueError`] when it cannot be written.
+    pub(crate) fn adopt(
+        &self,
+        topics: impl IntoIterator<Item = (String, TopicRecord)>,
+        leader_epoch: i32,
+        next_producer_id: i64,
+    ) -> Result<(), CatalogueError> {
+        let mut changes = vec![
+            (LEADER_EPOCH_KEY.to_owned(), Some(record::write(&LeaderEpochRecord { leader_epoch })?)),
+            (PRODUCER_IDS_KEY.to_owned(), Some(record::write(&ProducerIdsRecord { next_producer_id })?)),
+        ];
+        for (name, topic) in topics {
+            changes.push((format!("{TOPIC_PREFIX}{name}"), Some(record::write(&topic)?)));
+        }
+        let mut state = self.state.lock();
+        state.write(changes)?;
+        state.leader_epoch = leader_epoch;
+        state.next_producer_id = next_producer_id;
+        state.producer_ids_end = next_producer_id;
+        Ok(())
+    }
+
     /// A producer id that was never given out before. Blocks once in a block.
     ///
     /// # Errors

@@ -65,9 +65,9 @@ fn the_leader_epoch_rises_after_an_unclean_stop_only() {
 }
 
 #[test]
-fn names_that_could_leave_the_data_directory_are_refused() {
+fn names_that_could_leave_the_data_directory_or_are_its_own_are_refused() {
     let long = "x".repeat(250);
-    for name in ["", ".", "..", "a/b", "a\0b", "ä", "a b", &long] {
+    for name in ["", ".", "..", "a/b", "a\0b", "ä", "a b", &long, "__pillion_catalogue", "__cluster_metadata"] {
         assert_eq!(check_topic_name(name), Err(InvalidTopicName), "{name:?}");
     }
     for name in ["a", "...", "A-b_c.9", &long[..249]] {

@@ -88,6 +88,8 @@ impl Disk for RealDisk {
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        // Java's file locks, and so a running Kafka's, are of this other kind, which does not see the first.
+        rustix::fs::fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive)?;
         Ok(Box::new(file))
     }
 

@@ -1,3 +1,4 @@
+use crate::catalogue::DIRECTORY;
 use std::io::IoSlice;
 
 use uuid::Uuid;
@@ -32,17 +33,8 @@ fn names(disk: &SimulatedDisk) -> Vec<String> {
 fn deleted_folders_go_unknown_ones_are_put_aside_known_ones_stay() {
     let folders = ["a-0", "a-1", "a-2", "b-0", "b-0.quarantined", "gone-0.123-delete", "notes", DIRECTORY];
     let disk = disk_with(&folders);
-    clear(&disk, Path::new(ROOT), &topics(), false).expect("clears");
+    clear(&disk, Path::new(ROOT), &topics()).expect("clears");
     let left =
         ["__pillion_catalogue-0", "a-0", "a-1", "a-2.quarantined", "b-0.1.quarantined", "b-0.quarantined", "notes"];
     assert_eq!(names(&disk), left);
-}
-
-#[test]
-fn a_directory_of_another_program_is_refused_and_not_touched() {
-    let folders = ["__cluster_metadata-0", "orders-0"];
-    let disk = disk_with(&folders);
-    let refused = clear(&disk, Path::new(ROOT), &[], true);
-    assert!(matches!(refused, Err(LeftoversError::Foreign(_))), "{refused:?}");
-    assert_eq!(names(&disk), folders);
 }

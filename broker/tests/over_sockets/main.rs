@@ -11,6 +11,9 @@ mod every_version;
 mod failing_disk;
 mod fetch;
 mod fetch_sessions;
+mod kafka_directory;
+#[path = "../fixtures/kafka.rs"]
+mod kafka_fixture;
 mod kill_loop;
 mod leader_epoch;
 mod list_offsets;
