@@ -38,7 +38,6 @@ fn what_cannot_be_deleted_is_refused() {
 }
 
 #[test]
-#[ignore = "the log does not raise its start yet"]
 fn records_below_the_offset_are_gone_for_good() {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let broker = TestBroker::start(directory.path(), &[]);

@@ -239,7 +239,6 @@ fn adopted_partitions_are_written_on_in_a_later_epoch() {
 }
 
 #[test]
-#[ignore = "the log does not know of transactions yet"]
 fn adopted_transactions_hold_the_last_stable_offset_back() {
     let fixture = KafkaFixture::unpack();
     let broker = TestBroker::start(&fixture.data(), &SETTINGS);

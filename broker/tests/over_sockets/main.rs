@@ -18,6 +18,7 @@ mod kill_loop;
 mod leader_epoch;
 mod list_offsets;
 mod listeners;
+mod log_life;
 mod partitions_added;
 mod produce;
 mod refused_batches;
