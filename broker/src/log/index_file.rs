@@ -172,19 +172,39 @@ impl<E: IndexEntry> IndexFile<E> {
         from: ReadFrom,
         is_before: impl Fn(E) -> bool,
     ) -> io::Result<Option<E>> {
+        let behind = self.partition_point(files, segment, from, is_before)?;
+        behind.checked_sub(1).map(|last| self.entry(files, segment, last, from)).transpose()
+    }
+
+    /// The first entry for which `is_before` does not hold.
+    pub(super) fn first_not(
+        &self,
+        files: &LogFiles,
+        segment: i64,
+        from: ReadFrom,
+        is_before: impl Fn(E) -> bool,
+    ) -> io::Result<Option<E>> {
+        let behind = self.partition_point(files, segment, from, is_before)?;
+        (behind < self.len()).then(|| self.entry(files, segment, behind, from)).transpose()
+    }
+
+    fn partition_point(
+        &self,
+        files: &LogFiles,
+        segment: i64,
+        from: ReadFrom,
+        is_before: impl Fn(E) -> bool,
+    ) -> io::Result<u32> {
         let (mut low, mut high) = (0, self.len());
-        let mut found = None;
         while low < high {
             let middle = low + (high - low) / 2;
-            let entry = self.entry(files, segment, middle, from)?;
-            if is_before(entry) {
-                found = Some(entry);
+            if is_before(self.entry(files, segment, middle, from)?) {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        Ok(found)
+        Ok(low)
     }
 
     /// The entry at `place`, which exists.

@@ -6,8 +6,10 @@ use std::io::{self, IoSlice};
 
 use super::dirty::FileName;
 use super::files::LogFiles;
+use super::format::offset_index::OffsetIndexEntry;
 use super::format::transaction_index::{self, AbortedTransaction};
 use super::producers::CompletedTransaction;
+use super::read::ReadFrom;
 use super::segment::Segment;
 use super::{Log, LogError, LogView};
 use crate::disk::FileKind;
@@ -51,15 +53,37 @@ impl Log {
         Ok(())
     }
 
-    /// Segments with aborted transactions from `offset` on, to look in without holding the log.
+    /// The segments that tell of aborted transactions with records from `offset` on, to look in without holding the
+    /// log: the one that holds it, and later ones.
     pub(crate) fn view_aborted(&self, offset: i64) -> LogView {
         let segments = &self.segments[self.segment_of(offset)..];
-        let segments = segments.iter().filter(|segment| segment.aborted > 0).cloned().collect();
+        let is_told = |(place, segment): &(usize, &Segment)| *place == 0 || segment.aborted > 0;
+        let segments = segments.iter().enumerate().filter(is_told).map(|(_, segment)| segment.clone()).collect();
         LogView::of(self.files.clone(), segments, self.generation)
     }
 }
 
 impl LogView {
+    /// Whether there is any aborted transaction in these segments.
+    pub(crate) fn tells_of_aborted(&self) -> bool {
+        self.segments.iter().any(|segment| segment.aborted > 0)
+    }
+
+    /// An offset behind every record in the `bytes` bytes from the batch that holds `offset` on, as near as the index
+    /// knows; `end` where it does not. May wait for the disk.
+    ///
+    /// # Errors
+    /// [`LogError::Io`].
+    pub(crate) fn offset_behind(&self, offset: i64, bytes: usize, end: i64) -> Result<i64, LogError> {
+        let Some(segment) = self.segments.first() else { return Ok(end) };
+        let Some((position, _)) = segment.find(&self.files, offset, ReadFrom::Disk)? else { return Ok(end) };
+        let behind = position + bytes as u64;
+        let is_before = |entry: OffsetIndexEntry| u64::from(entry.position) < behind;
+        let entry = segment.offsets.first_not(&self.files, segment.base_offset, ReadFrom::Disk, is_before);
+        let entry = entry.map_err(|source| LogError::Io { path: self.files.directory().to_owned(), source })?;
+        Ok(entry.map_or(end, |entry| end.min(segment.base_offset + i64::from(entry.relative_offset) + 1)))
+    }
+
     /// The aborted transactions with records in [`from`, `end`), in the order of their markers. May wait for the disk.
     ///
     /// # Errors

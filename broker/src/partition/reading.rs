@@ -85,12 +85,22 @@ impl Partition {
         }
     }
 
-    /// The aborted transactions with records in [`from`, `end`). May wait for the disk.
+    /// The aborted transactions with records in the `bytes` bytes from `from` on, below `end`, and perhaps some behind
+    /// them. May wait for the disk.
     ///
     /// # Errors
     /// [`LogError`].
-    pub(crate) fn aborted_transactions(&self, from: i64, end: i64) -> Result<Vec<AbortedTransaction>, LogError> {
-        self.look(|state| Ok((state.log.view_aborted(from), ())), |view, ()| view.aborted(from, end))
+    pub(crate) fn aborted_transactions(
+        &self,
+        from: i64,
+        bytes: usize,
+        end: i64,
+    ) -> Result<Vec<AbortedTransaction>, LogError> {
+        let find = |view: &LogView, (): &()| match view.tells_of_aborted() {
+            true => view.aborted(from, view.offset_behind(from, bytes, end)?),
+            false => Ok(Vec::new()),
+        };
+        self.look(|state| Ok((state.log.view_aborted(from), ())), find)
     }
 
     /// Epoch of the last batch; −1 when the partition is empty.

@@ -221,8 +221,9 @@ impl Place {
     pub(super) fn aborted(&self, isolation: Isolation) -> Result<Option<Vec<AbortedTransaction>>, LogError> {
         match (&self.found, &self.held, isolation) {
             (Found::Refused(_), ..) | (.., Isolation::ReadUncommitted) => Ok(None),
-            (Found::Records(_), Ok(held), Isolation::ReadCommitted) => {
-                held.aborted_transactions(self.wanted.fetch_offset, self.marks.last_stable_offset).map(Some)
+            (Found::Records(records), Ok(held), Isolation::ReadCommitted) => {
+                let (from, end) = (self.wanted.fetch_offset, self.marks.last_stable_offset);
+                held.aborted_transactions(from, records.length(), end).map(Some)
             }
             (.., Isolation::ReadCommitted) => Ok(Some(Vec::new())),
         }
