@@ -1,84 +1,28 @@
 //! Fetch sessions (KIP-227): what a client need not repeat, and what it is not told again. What is asserted here is
 //! what Kafka 4.4 answers, except that a connection has one session at most.
 
+mod session;
+
 use std::collections::BTreeMap;
 
-use pillion_wire::messages::fetch::{FetchPartition, FetchTopic, ForgottenTopic};
+use pillion_wire::messages::fetch::FetchTopic;
 use pillion_wire::messages::{FetchRequest, FetchResponse};
 use uuid::Uuid;
 
 use crate::support::{
-    Client, Fetched, TestBroker, batch, create_topic, delete_topic, eventually, fetch_request, list_offset, produce,
-    produce_request, read_all, records_of,
+    Client, Fetched, TestBroker, batch, create_topic, delete_topic, eventually, list_offset, produce, produce_request,
+    read_all, records_of,
 };
+use session::{Session, spoken};
 
 const EPOCH_WRONG: i16 = 71;
 const SESSION_UNKNOWN: i16 = 70;
-
-/// A client's side of a session: it counts the epoch and sends what is put into `changed` and `forgotten`.
-struct Session {
-    id: i32,
-    epoch: i32,
-    version: i16,
-    topic_id: Uuid,
-}
-
-impl Session {
-    /// Opens a session on topic `t`, of these partitions and offsets.
-    fn open(client: &mut Client, partitions: &[(i32, i64)]) -> (Self, FetchResponse) {
-        Self::open_with(client, 12, Uuid::nil(), partitions)
-    }
-
-    fn open_with(
-        client: &mut Client,
-        version: i16,
-        topic_id: Uuid,
-        partitions: &[(i32, i64)],
-    ) -> (Self, FetchResponse) {
-        let mut session = Self { id: 0, epoch: 0, version, topic_id };
-        let answer = session.fetch(client, partitions, &[]);
-        assert_eq!(answer.error_code, 0);
-        session.id = answer.session_id;
-        (session, answer)
-    }
-
-    fn request(&mut self, changed: &[(i32, i64)], forgotten: &[i32]) -> FetchRequest {
-        let mut request = fetch_request("t", 0, 0);
-        (request.session_id, request.session_epoch) = (self.id, self.epoch);
-        self.epoch = self.epoch.wrapping_add(1);
-        let like = request.topics[0].partitions.remove(0);
-        let partition = |(partition, fetch_offset): &(i32, i64)| FetchPartition {
-            partition: *partition,
-            fetch_offset: *fetch_offset,
-            ..like.clone()
-        };
-        request.topics[0].partitions = changed.iter().map(partition).collect();
-        request.topics[0].topic_id = self.topic_id;
-        if !forgotten.is_empty() {
-            let gone =
-                ForgottenTopic { topic: "t".to_owned(), topic_id: self.topic_id, partitions: forgotten.to_vec() };
-            request.forgotten_topics_data = vec![gone];
-        }
-        request
-    }
-
-    fn fetch(&mut self, client: &mut Client, changed: &[(i32, i64)], forgotten: &[i32]) -> FetchResponse {
-        let request = self.request(changed, forgotten);
-        client.call(&request, self.version)
-    }
-}
 
 fn topic(settings: &[(&str, &str)], partitions: i32) -> (TestBroker, Client) {
     let broker = TestBroker::fresh(settings);
     let mut client = broker.client();
     create_topic(&mut client, "t", partitions, &[]);
     (broker, client)
-}
-
-/// Partition, error and whether there are records, of each partition an answer speaks of.
-fn spoken(answer: &FetchResponse) -> Vec<(i32, i16, bool)> {
-    let partitions = answer.responses.iter().flat_map(|topic| &topic.partitions);
-    partitions.map(|data| (data.partition_index, data.error_code, !data.bytes().is_empty())).collect()
 }
 
 #[test]
