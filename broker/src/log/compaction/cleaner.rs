@@ -21,10 +21,11 @@ use super::key_map::KeyMap;
 use super::transactions::{CleanedTransactions, Marker};
 use crate::log::format::transaction_index::AbortedTransaction;
 
-/// What a log knows of a producer, whose last batch must outlive its records: sequences and epochs are found in it.
+/// What a log knows of a producer, whose last batch must outlive its records: sequences and epochs are found in it. As in
+/// a producer snapshot: a marker that raised the epoch (KIP-890) has made the producer one without data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LastRecord {
-    /// Offset of the last data record; `None` when only markers of the producer are known.
+    /// Offset of the last data record of this epoch; `None` when there is only a marker of it.
     pub(crate) last_data_offset: Option<i64>,
     /// The producer's epoch.
     pub(crate) producer_epoch: i16,

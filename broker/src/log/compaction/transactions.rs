@@ -97,16 +97,13 @@ impl CleanedTransactions {
         std::mem::take(&mut self.retained)
     }
 
-    /// Lets the aborted transactions begin whose first offset is in or before the batch. One that ended before the
-    /// batch was given again by a later segment, or its marker is gone: it must not be taken for one of this batch.
+    /// Lets the aborted transactions begin whose first offset is in or before the batch. One given again by a later
+    /// segment than it ended in does no harm: it holds no batch any more.
     fn begin_up_to(&mut self, header: &BatchHeader) {
         while let Some(entry) = self.ahead.first_entry()
             && entry.key().0 <= header.last_offset()
         {
             let transaction = entry.remove();
-            if transaction.last_offset < header.base_offset {
-                continue;
-            }
             let (current, met) = self.aborted.entry(transaction.producer_id).or_insert((transaction, false));
             if current.last_offset < transaction.first_offset {
                 (*current, *met) = (transaction, false);

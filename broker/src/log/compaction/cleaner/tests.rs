@@ -1,9 +1,11 @@
 mod history;
+mod rounds;
 
 use pillion_wire::records::Record;
 use proptest::prelude::*;
 
-use self::history::{Cleaning, Context, Event, History, RETENTION_MS, Segments, batches, events, records, seal};
+use self::history::{Event, History, Segments, events};
+use self::rounds::{Cleaning, Context, RETENTION_MS, batches, records, seal};
 use super::*;
 use crate::kafka_fixture::KafkaFixture;
 
@@ -155,9 +157,29 @@ fn a_segment_that_kafka_cleaned_is_what_this_cleaner_makes_of_the_same_records()
 }
 
 #[test]
+fn a_marker_goes_a_retention_after_the_first_cleaning_that_finds_nothing_of_its_transaction() {
+    for commit in [true, false] {
+        let of = |key, value| Event::Batch { producer: 1, records: vec![(key, Some(value))], codec: 0 };
+        let end = |commit| Event::End { producer: 1, commit };
+        let mut history =
+            History::of(&[of(1, 1), end(commit), plain(&[(1, Some(2))]), Event::Roll, of(2, 2), end(true)]);
+        let mut segments = history.segments.clone();
+        let mut clean = |now_ms| {
+            history.clean(&mut segments, Cleaning { now_ms, ..PLAIN });
+            let marker = batches(&segments).iter().find(|(header, _)| header.base_offset == 1).cloned();
+            (marker.map(|(header, records)| (records.len(), header.delete_horizon_ms())), history.index.len())
+        };
+        assert_eq!(clean(10_000), (Some((1, None)), usize::from(!commit)), "this cleaning removed the data");
+        assert_eq!(clean(20_000), (Some((1, Some(20_000 + RETENTION_MS))), 0));
+        assert_eq!(clean(20_000 + RETENTION_MS - 1), (Some((1, Some(20_000 + RETENTION_MS))), 0));
+        assert_eq!(clean(20_000 + RETENTION_MS), (None, 0));
+    }
+}
+
+#[test]
 fn records_without_a_key_are_dropped_and_counted() {
     let batch = history::stamped(&[("", Some("no key")), ("a", Some("1"))], 1, 0);
-    let sealed = seal(&vec![(0, batch), (2, Vec::new())], 2);
+    let sealed = seal(&[(0, batch), (2, Vec::new())], 2);
     let history = History::cleanable_to(2);
     let (last_records, mut output) = (HashMap::new(), Vec::new());
     let mut context = Context { index: &[], bytes_left: usize::MAX };
