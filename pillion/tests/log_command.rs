@@ -117,6 +117,8 @@ fn verify_says_sound_with_0_and_what_is_wrong_with_1() {
     let sound = log(&["verify"], &kafka.data());
     assert_eq!(sound.status.code(), Some(0), "{}", text(&sound.stdout));
     assert!(text(&sound.stdout).contains(": sound; 15 partitions, "), "{}", text(&sound.stdout));
+    assert!(!text(&sound.stdout).contains("note: "));
+    assert!(text(&log(&["verify", "--notes"], &kafka.data()).stdout).starts_with("note: "));
 
     let file = kafka.data().join("codecs-4/00000000000000000000.log");
     let mut bytes = std::fs::read(&file).unwrap();

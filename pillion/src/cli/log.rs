@@ -56,7 +56,10 @@ struct Verify {
     /// Data directories, partitions' directories, or files
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Print one JSON object a line: the findings, then a summary of each path
+    /// Print notes too: what is worth knowing and not wrong
+    #[arg(short, long)]
+    notes: bool,
+    /// Print one JSON object a line: findings, notes among them, then a summary of each path
     #[arg(short = 'J', long)]
     json: bool,
 }
@@ -149,7 +152,8 @@ impl Verify {
                 });
                 writeln!(out, "{summary}")?;
             } else {
-                report.findings.iter().try_for_each(|finding| text::write_finding(&mut out, &finding.file, finding))?;
+                let mut shown = report.findings.iter().filter(|finding| self.notes || finding.is_wrong());
+                shown.try_for_each(|finding| text::write_finding(&mut out, &finding.file, finding))?;
                 let path = text::path(path);
                 let verdict = if report.is_sound() { "sound" } else { "not sound" };
                 let of = |severity| report.findings.iter().filter(|one| one.severity == severity).count() as u64;

@@ -33,6 +33,7 @@ fn flags_that_scripts_rely_on_are_taken() {
         "log dump d/orders-0 --records --offsets 3..7",
         "log dump a.log b.index --json --offsets ..7",
         "log verify d --json",
+        "log verify d --notes",
         "config --set num.partitions=3",
     ] {
         if let Err(error) = parsed(arguments) {

@@ -1,15 +1,15 @@
 //! A partition's segments, one after the other: what each batch promises of the next, and of the files beside it.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use super::super::finding::{Findings, REBUILT};
-use super::super::index::{aborted_transactions, offset_entries, time_entries};
-use super::super::{Batch, InspectError, Piece, Record, Segment, in_words, small_file};
+use super::super::{Batch, InspectError, Piece, Record, in_words, small_file};
 use super::Report;
 use super::data_directory::{DataDirectory, Known};
-use super::index_check::{OffsetIndexCheck, TimeIndexCheck};
-use super::transactions::{OpenTransactions, TransactionIndexCheck};
-use crate::log::format::{leader_epoch_checkpoint, names};
+use super::segment_files::SegmentFiles;
+use super::transactions::OpenTransactions;
+use crate::log::format::leader_epoch_checkpoint;
 
 pub(super) const RESTORE: &str = "set the partition's files aside and restore them from a backup or a replica";
 const CUT: &str = "nothing: the next start cuts the log here; nothing behind it was ever confirmed as durable";
@@ -31,21 +31,6 @@ pub(super) struct LogCheck {
     unless_compacted: Vec<Findings>,
     /// There is no segment behind the one that is read.
     is_last: bool,
-}
-
-/// The files of one segment while it is read.
-struct Files {
-    segment: Segment,
-    findings: Findings,
-    /// Missing offsets, which compaction explains.
-    gaps: Findings,
-    offset_index: OffsetIndexCheck,
-    time_index: TimeIndexCheck,
-    transaction_index: TransactionIndexCheck,
-    /// There is nothing to hold a missing index against.
-    has_offset_index: bool,
-    has_time_index: bool,
-    has_batches: bool,
 }
 
 impl LogCheck {
@@ -77,7 +62,7 @@ impl LogCheck {
 
     /// Reads a segment and the files beside it.
     pub(super) fn segment(&mut self, base_offset: i64, report: &mut Report) -> Result<(), InspectError> {
-        let mut files = self.open(base_offset)?;
+        let mut files = SegmentFiles::open(&self.directory, base_offset)?;
         report.segments += 1;
         report.bytes += files.segment.length();
         if let Some(next) = self.next_offset.filter(|next| *next > base_offset) {
@@ -87,7 +72,7 @@ impl LogCheck {
         // A segment begins with its base offset, and the log goes on without a gap.
         let begins = self.next_offset.map_or(base_offset, |next| next.min(base_offset));
         self.next_offset = Some(begins);
-        let segment = Segment::open(&self.directory.join(names::log_file(base_offset)))?;
+        let segment = Rc::clone(&files.segment);
         for piece in segment.pieces() {
             match piece? {
                 Piece::Batch(batch) if batch.checksum_valid => self.batch(base_offset, &batch, &mut files, report)?,
@@ -105,41 +90,11 @@ impl LogCheck {
         Ok(())
     }
 
-    /// Opens what is derived first: a running broker writes it last, so that all it names is there.
-    fn open(&self, base_offset: i64) -> Result<Files, InspectError> {
-        let path = |name: String| self.directory.join(name);
-        let log = path(names::log_file(base_offset));
-        let (offset_path, time_path) =
-            (path(names::offset_index_file(base_offset)), path(names::time_index_file(base_offset)));
-        let aborted_path = path(names::transaction_index_file(base_offset));
-        let mut offset_findings = Findings::of(&offset_path);
-        let offsets = if_there(offset_entries(&offset_path, base_offset, &mut offset_findings))?;
-        let mut time_findings = Findings::of(&time_path);
-        let times = if_there(time_entries(&time_path, base_offset, &mut time_findings))?;
-        let mut aborted_findings = Findings::of(&aborted_path);
-        let aborted = if_there(aborted_transactions(&aborted_path, &mut aborted_findings))?;
-        Ok(Files {
-            segment: Segment::open(&log)?,
-            findings: Findings::of(&log),
-            gaps: Findings::of(&log),
-            has_offset_index: offsets.is_some(),
-            has_time_index: times.is_some(),
-            offset_index: OffsetIndexCheck::new(offsets.unwrap_or_default(), offset_findings),
-            time_index: TimeIndexCheck::new(times.unwrap_or_default(), time_findings),
-            transaction_index: TransactionIndexCheck::new(
-                aborted.unwrap_or_default(),
-                aborted_findings,
-                Findings::of(&aborted_path),
-            ),
-            has_batches: false,
-        })
-    }
-
     fn batch(
         &mut self,
         base_offset: i64,
         batch: &Batch,
-        files: &mut Files,
+        files: &mut SegmentFiles,
         report: &mut Report,
     ) -> Result<(), InspectError> {
         report.batches += 1;
@@ -168,7 +123,7 @@ impl LogCheck {
         Ok(())
     }
 
-    fn check_offsets(&mut self, base_offset: i64, batch: &Batch, files: &mut Files) {
+    fn check_offsets(&mut self, base_offset: i64, batch: &Batch, files: &mut SegmentFiles) {
         let Batch { position, base_offset: first, last_offset: last, count, .. } = *batch;
         let offsets = last.saturating_sub(first).saturating_add(1);
         if first < base_offset || last < first || last - base_offset.min(last) > i64::from(i32::MAX) {
@@ -190,7 +145,7 @@ impl LogCheck {
         }
     }
 
-    fn check_epoch(&mut self, batch: &Batch, files: &mut Files) {
+    fn check_epoch(&mut self, batch: &Batch, files: &mut SegmentFiles) {
         let Batch { position, base_offset, leader_epoch: epoch, .. } = *batch;
         if epoch < self.last_epoch {
             let what = format!("leader epoch {epoch} behind {}", self.last_epoch);
@@ -204,7 +159,7 @@ impl LogCheck {
         }
     }
 
-    fn bad_checksum(&mut self, batch: &Batch, files: &mut Files) {
+    fn bad_checksum(&mut self, batch: &Batch, files: &mut SegmentFiles) {
         let at_end = batch.position + batch.size == files.segment.length();
         let (first, last) = (batch.base_offset, batch.last_offset);
         let what = format!("the batch with offsets {first} to {last} has not the checksum {:08x}", batch.checksum);
@@ -212,14 +167,14 @@ impl LogCheck {
         files.offset_index.skip_to(batch.position + batch.size);
     }
 
-    fn unreadable(&mut self, position: u64, bytes: u64, why: &str, files: &mut Files) {
+    fn unreadable(&mut self, position: u64, bytes: u64, why: &str, files: &mut SegmentFiles) {
         let at_end = position + bytes == files.segment.length();
         self.not_a_batch(position, at_end, format!("{bytes} bytes are no batch: {why}"), files);
         files.offset_index.skip_to(position + bytes);
     }
 
     /// A broker that was killed leaves such bytes at its log's end, behind what it had synced.
-    fn not_a_batch(&mut self, position: u64, at_end: bool, what: String, files: &mut Files) {
+    fn not_a_batch(&mut self, position: u64, at_end: bool, what: String, files: &mut SegmentFiles) {
         let was_synced = match (self.known.recovery_point, self.next_offset) {
             (Some(point), Some(next)) => next < point,
             _ => false,
@@ -232,7 +187,7 @@ impl LogCheck {
         self.next_offset = None;
     }
 
-    fn close(&mut self, mut files: Files, report: &mut Report) {
+    fn close(&mut self, mut files: SegmentFiles, report: &mut Report) {
         if files.has_batches && !(files.has_offset_index && files.has_time_index) {
             files.findings.note(None, "there is no offset index or no time index of it", "nothing: a start makes them");
         }
@@ -294,12 +249,5 @@ fn check_records(batch: &Batch, records: &[Record], findings: &mut Findings) {
             findings.damage(batch.position, what, RESTORE);
         }
         least = record.offset.saturating_add(1);
-    }
-}
-
-fn if_there<T>(read: Result<T, InspectError>) -> Result<Option<T>, InspectError> {
-    match read {
-        Err(error) if error.is_gone() => Ok(None),
-        read => read.map(Some),
     }
 }

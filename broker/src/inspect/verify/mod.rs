@@ -13,6 +13,7 @@ mod data_directory;
 mod index_check;
 mod log_check;
 mod partition_directory;
+mod segment_files;
 mod transactions;
 
 use std::path::Path;
