@@ -7,6 +7,7 @@ mod crash;
 mod every_version;
 mod failing_disk;
 mod fetch;
+mod forced_shutdown;
 mod kill_loop;
 mod leader_epoch;
 mod listeners;
