@@ -5,10 +5,13 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use crate::support::{Client, History, Load, Producer, ServedProcess, create_topic};
+use crate::support::{Client, History, Load, Producer, ServedProcess, StartingProcess, create_topic};
 
 const ROUNDS: u64 = 10;
 const PRODUCERS: i32 = 4;
+
+/// A start takes about half of it.
+const START_MICROSECONDS: u64 = 30_000;
 
 #[test]
 fn killed_at_random_moments_a_broker_keeps_what_it_acknowledged() {
@@ -35,6 +38,12 @@ fn killed_at_random_moments_a_broker_keeps_what_it_acknowledged() {
             std::thread::sleep(moment);
             served.kill();
         });
+        for _ in 0..random.random_range(0..3) {
+            let starting = StartingProcess::spawn(directory.path(), &[]);
+            // Nor here: any step of a start, the recovery's first of all.
+            std::thread::sleep(Duration::from_micros(random.random_range(0..START_MICROSECONDS)));
+            starting.kill();
+        }
     }
     let served = ServedProcess::start(directory.path(), &[]);
     for producer in &mut producers {

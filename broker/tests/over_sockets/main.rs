@@ -14,6 +14,7 @@ mod fetch_sessions;
 mod kafka_directory;
 #[path = "../fixtures/kafka.rs"]
 mod kafka_fixture;
+mod forced_shutdown;
 mod kill_loop;
 mod leader_epoch;
 mod list_offsets;

@@ -35,6 +35,8 @@ pub(crate) struct Load {
     pub(crate) acknowledged: AtomicUsize,
     /// Tells the producers to make nothing new, and the reader to end.
     pub(crate) ending: AtomicBool,
+    /// What is received from here on was sent without power and is as if it had not been.
+    is_cut_off: AtomicBool,
 }
 
 impl Producer {
@@ -79,6 +81,9 @@ impl Producer {
                 return Ok(());
             }
             let response = client.try_receive::<ProduceRequest>(12)?;
+            if load.is_cut_off.load(Ordering::SeqCst) {
+                return Err(io::ErrorKind::ConnectionAborted.into());
+            }
             let answer = &response.responses[0].partition_responses[0];
             if answer.error_code != 0 {
                 return Err(io::Error::other(format!("{}: {:?}", answer.error_code, answer.error_message)));
@@ -126,6 +131,11 @@ impl Load {
         });
     }
 
+    /// Lets clients hear nothing more, as of a machine whose power is about to be cut.
+    pub(crate) fn hear_nothing_more(&self) {
+        self.is_cut_off.store(true, Ordering::SeqCst);
+    }
+
     /// Waits until so many batches have been acknowledged.
     pub(crate) fn await_acknowledged(&self, batches: usize) {
         eventually("acknowledging", || self.acknowledged.load(Ordering::Relaxed) >= batches);
@@ -141,7 +151,7 @@ impl Load {
             let answer = client.try_send(&request, 12).and_then(|()| client.try_receive::<FetchRequest>(12));
             let Ok(answer) = answer else { return };
             let fetched = &answer.responses[0].partitions[0];
-            if fetched.error_code != 0 {
+            if fetched.error_code != 0 || self.is_cut_off.load(Ordering::SeqCst) {
                 return;
             }
             for record in records_of(&fetched.bytes(), offset) {
