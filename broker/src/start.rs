@@ -26,7 +26,7 @@ use crate::leftovers::{self, LeftoversError};
 use crate::maintenance::Maintenance;
 use crate::network::listener::{BoundListener, ConnectionLimits};
 use crate::opening::{KnownTopic, open_topics};
-use crate::partition::{Closing, PartitionShared, SpaceGuard};
+use crate::partition::{ClosingSync, PartitionShared, SpaceGuard};
 use crate::sync::{DirtyBytes, SyncScheduler};
 use crate::topic_config::{TopicConfig, TopicConfigError};
 
@@ -247,29 +247,29 @@ fn known_topics(topics: Vec<(String, TopicRecord)>, config: &BrokerConfig) -> Re
     known.collect()
 }
 
-/// Logs with unsynced files above which the whole file system is synced instead of each file.
+/// Logs to be closed above which the whole file system is synced instead of each file.
 const SYNCED_ONE_BY_ONE_MAX: usize = 64;
 
 fn close(state: &BrokerState, directory: DataDirectory) -> Result<(), StopError> {
     state.partitions.scheduler.stop();
     let mut clean = true;
     let topics = state.topics.snapshot().sorted();
-    let mut unsynced = Vec::new();
+    let mut unsaved = Vec::new();
     for partition in topics.iter().flat_map(|topic| &topic.partitions) {
-        match partition.prepare_close().map_err(CatalogueError::from)? {
-            Closing::Clean => {}
-            Closing::Unsynced => unsynced.push(partition),
-            Closing::Offline => clean = false,
+        match partition.is_unsaved() {
+            Some(true) => unsaved.push(partition),
+            Some(false) => {}
+            None => clean = false,
         }
     }
-    let disk = state.partitions.disk();
-    let sync_all = unsynced.len() > SYNCED_ONE_BY_ONE_MAX;
-    if sync_all {
-        disk.sync_all(state.data_directory())
-            .map_err(|source| DataDirectoryError::Io { path: state.data_directory().to_owned(), source })?;
+    let sync = if unsaved.len() > SYNCED_ONE_BY_ONE_MAX { ClosingSync::Whole } else { ClosingSync::OneByOne };
+    for partition in unsaved {
+        partition.close(sync).map_err(CatalogueError::from)?;
     }
-    for partition in unsynced {
-        partition.close(sync_all).map_err(CatalogueError::from)?;
+    if sync == ClosingSync::Whole {
+        let root = state.data_directory();
+        let synced = state.partitions.disk().sync_all(root);
+        synced.map_err(|source| DataDirectoryError::Io { path: root.to_owned(), source })?;
     }
     state.catalogue.close()?;
     state.write_checkpoints().map_err(|error| StopError::Checkpoints(error.into()))?;

@@ -56,14 +56,19 @@ impl Log {
         if self.prepare_close()? { self.sync() } else { Ok(()) }
     }
 
+    /// Whether a start would not find everything written down.
+    pub(crate) fn is_unsaved(&self) -> bool {
+        let is_saved = self.recovery_point == self.next_offset && self.dirty.is_empty() && self.is_trimmed();
+        !self.segments.is_empty() && (!is_saved || self.epochs.unsaved().is_some())
+    }
+
     /// Writes everything down and cuts what the active file was grown ahead: after the next sync a start finds
     /// nothing to recover. False when there is nothing to sync. Blocks.
     ///
     /// # Errors
     /// [`LogError::Io`].
     pub(crate) fn prepare_close(&mut self) -> Result<bool, LogError> {
-        let is_unchanged = self.recovery_point == self.next_offset && self.dirty.is_empty() && self.is_trimmed();
-        if self.segments.is_empty() || is_unchanged && self.epochs.unsaved().is_none() {
+        if !self.is_unsaved() {
             return Ok(false);
         }
         let files = self.files.clone();

@@ -3,41 +3,40 @@
 use super::Partition;
 use crate::log::LogError;
 
-/// What a partition needs before it is closed.
+/// How what a clean stop writes becomes durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Closing {
-    /// Nothing: it is as the last start found it.
-    Clean,
-    /// A sync.
-    Unsynced,
-    /// It is offline, and the next start must recover it.
-    Offline,
+pub(crate) enum ClosingSync {
+    /// Each file by itself, before [`Partition::close`] returns.
+    OneByOne,
+    /// By the caller, who syncs the disk as a whole: ten thousand files need not be open at once.
+    Whole,
 }
 
 impl Partition {
+    /// Whether a clean stop has something to write; `None` when the partition is offline, and the next start must
+    /// recover it.
+    pub(crate) fn is_unsaved(&self) -> Option<bool> {
+        let state = self.state.lock();
+        state.closed.is_none().then(|| state.log.is_unsaved())
+    }
+
     /// Writes down all that a start would otherwise have to find out. Blocks.
     ///
     /// # Errors
     /// [`LogError::Io`].
-    pub(crate) fn prepare_close(&self) -> Result<Closing, LogError> {
+    pub(crate) fn close(&self, sync: ClosingSync) -> Result<(), LogError> {
         let mut state = self.state.lock();
         if state.closed.is_some() {
-            return Ok(Closing::Offline);
+            return Ok(());
         }
-        Ok(if state.log.prepare_close()? { Closing::Unsynced } else { Closing::Clean })
-    }
-
-    /// Ends the partition, once the disk was synced as a whole or, if not `is_synced`, with a sync of its own. Blocks.
-    ///
-    /// # Errors
-    /// [`LogError::Io`].
-    pub(crate) fn close(&self, is_synced: bool) -> Result<(), LogError> {
-        let mut state = self.state.lock();
-        if is_synced {
-            let dirty = state.log.dirty();
-            state.log.synced(&dirty);
-        } else {
-            state.log.sync()?;
+        state.log.prepare_close()?;
+        match sync {
+            ClosingSync::OneByOne => state.log.sync()?,
+            ClosingSync::Whole => {
+                let dirty = state.log.dirty();
+                state.log.synced(&dirty);
+                return Ok(());
+            }
         }
         let end = state.log.end();
         let ready = state.advance(end);

@@ -26,7 +26,7 @@ use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
 use pillion_wire::records::{BatchHeader, EndTransactionMarker};
 
-pub(crate) use closing::Closing;
+pub(crate) use closing::ClosingSync;
 pub(crate) use error::AppendError;
 pub(crate) use isolation::Isolation;
 pub(crate) use space::SpaceGuard;

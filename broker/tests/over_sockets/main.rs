@@ -11,10 +11,10 @@ mod every_version;
 mod failing_disk;
 mod fetch;
 mod fetch_sessions;
+mod forced_shutdown;
 mod kafka_directory;
 #[path = "../fixtures/kafka.rs"]
 mod kafka_fixture;
-mod forced_shutdown;
 mod kill_loop;
 mod leader_epoch;
 mod list_offsets;

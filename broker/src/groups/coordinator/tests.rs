@@ -79,7 +79,7 @@ async fn a_fetch_that_requires_stable_offsets_waits_for_commits_under_way() {
     assert_eq!(node.fetch("saga").await, Ok(None), "others see what is durable");
     assert_eq!(answer(node.begin_fetch("another", true)).await, Ok(None), "other groups wait for nothing");
     assert!(commit.try_recv().is_err() && stable.try_recv().is_err());
-    node.partition("saga").close(false).expect("syncs");
+    node.partition("saga").close(crate::partition::ClosingSync::OneByOne).expect("syncs");
     assert_eq!(answer(commit).await, confirmed());
     assert_eq!(answer(stable).await, Ok(Some(7)));
 }
