@@ -21,8 +21,9 @@ mod offsets;
 mod producer;
 
 pub use admin::{
-    Admin, AdminError, BrokerDescription, ClusterDescription, ConfigEntry, ConfigResource, ConfigSource, NewTopic,
-    PartitionDescription, ResourceConfigs, TopicDescription, TopicListing, TopicOutcome,
+    Admin, AdminError, BrokerDescription, ClusterDescription, ConfigChange, ConfigEntry, ConfigOperation,
+    ConfigResource, ConfigSource, DeletedRecords, NewTopic, PartitionDescription, ResourceConfigs, TopicDescription,
+    TopicListing, TopicOutcome,
 };
 pub use client::{Client, ClientConfig};
 pub use connection::ConnectionError;

@@ -136,6 +136,30 @@ fn records_produced_are_consumed_with_key_and_headers() {
 }
 
 #[test]
+fn a_topic_is_altered_and_its_records_deleted() {
+    let directory = tempfile::tempdir().unwrap();
+    let broker = Running::broker(directory.path());
+    let bootstrap = broker.address().to_string();
+    run(&["topic", "create", "orders", "--config", "flush.ms=9", "-b", &bootstrap]);
+    let changes = ["--set", "retention.ms=5000", "--unset", "flush.ms", "--append", "cleanup.policy=compact"];
+    let altered = run(&[&["topic", "alter", "orders", "--partitions", "3", "-b", &bootstrap], &changes[..]].concat());
+    assert_eq!(text(&altered.stdout), "altered orders\n", "{}", text(&altered.stderr));
+    let described = text(&run(&["topic", "describe", "orders", "--json", "-b", &bootstrap]).stdout);
+    let described: serde_json::Value = serde_json::from_str(&described).unwrap();
+    let configs = serde_json::json!({ "cleanup.policy": "delete,compact", "retention.ms": "5000" });
+    assert_eq!((&described[0]["configs"], described[0]["partitions"].as_array().unwrap().len()), (&configs, 3));
+
+    let refused = run(&["topic", "alter", "orders", "--set", "retention.ms=soon", "-b", &bootstrap]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("INVALID_CONFIG"), "{}", text(&refused.stderr));
+    let deleted = run(&["topic", "delete-records", "orders", "--before", "end", "-b", &bootstrap]);
+    let expected = "orders-0 begins at 0\norders-1 begins at 0\norders-2 begins at 0\n";
+    assert_eq!(text(&deleted.stdout), expected, "{}", text(&deleted.stderr));
+    let beyond = run(&["topic", "delete-records", "orders", "--partition", "1", "--before", "7", "-b", &bootstrap]);
+    assert!(text(&beyond.stderr).contains("OFFSET_OUT_OF_RANGE"), "{}", text(&beyond.stderr));
+}
+
+#[test]
 fn a_producer_whose_line_has_no_key_separator_fails() {
     let directory = tempfile::tempdir().unwrap();
     let broker = Running::broker(directory.path());

@@ -19,11 +19,7 @@ impl Admin {
     pub async fn describe_configs(&self, resources: Vec<ConfigResource>) -> Result<Vec<ResourceConfigs>, AdminError> {
         let mut described = Vec::with_capacity(resources.len());
         for resource in resources {
-            let (resource_type, resource_name, route) = match &resource {
-                ConfigResource::Topic(name) => (TOPIC, name.clone(), Route::Any),
-                // Only the broker itself knows what its file says.
-                ConfigResource::Broker(id) => (BROKER, id.to_string(), Route::Broker(*id)),
-            };
+            let (resource_type, resource_name, route) = wire_resource(&resource);
             let asked = DescribeConfigsResource { resource_type, resource_name, configuration_keys: None };
             let request = DescribeConfigsRequest {
                 resources: vec![asked],
@@ -39,6 +35,15 @@ impl Admin {
             described.push(ResourceConfigs { resource, result });
         }
         Ok(described)
+    }
+}
+
+/// A resource's kind and name on the wire, and whom to ask about it.
+pub(super) fn wire_resource(resource: &ConfigResource) -> (i8, String, Route) {
+    match resource {
+        ConfigResource::Topic(name) => (TOPIC, name.clone(), Route::Any),
+        // Only the broker itself knows what its file says.
+        ConfigResource::Broker(id) => (BROKER, id.to_string(), Route::Broker(*id)),
     }
 }
 

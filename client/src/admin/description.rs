@@ -147,3 +147,34 @@ pub struct ResourceConfigs {
     /// The settings in the broker's order.
     pub result: Result<Vec<ConfigEntry>, AdminError>,
 }
+
+/// A change of one setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigChange {
+    /// The setting's key.
+    pub name: String,
+    /// What to do with it.
+    pub operation: ConfigOperation,
+}
+
+/// What is done with a setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConfigOperation {
+    /// It gets this value.
+    Set(String),
+    /// It falls back to its default.
+    Delete,
+    /// These join its list.
+    Append(String),
+    /// These leave its list.
+    Subtract(String),
+}
+
+/// What became of a partition whose records were to be deleted.
+#[derive(Debug, Clone)]
+pub struct DeletedRecords {
+    /// The partition's number.
+    pub partition: i32,
+    /// The offset its records begin at now, or why none were deleted.
+    pub result: Result<i64, AdminError>,
+}

@@ -1,5 +1,6 @@
 //! Administration: topics, settings, the cluster.
 
+mod alterations;
 mod cluster;
 mod configs;
 mod description;
@@ -12,8 +13,8 @@ use std::time::{Duration, Instant};
 use pillion_wire::{ErrorCode, Request};
 
 pub use description::{
-    BrokerDescription, ClusterDescription, ConfigEntry, ConfigResource, ConfigSource, NewTopic, PartitionDescription,
-    ResourceConfigs, TopicDescription, TopicListing, TopicOutcome,
+    BrokerDescription, ClusterDescription, ConfigChange, ConfigEntry, ConfigOperation, ConfigResource, ConfigSource,
+    DeletedRecords, NewTopic, PartitionDescription, ResourceConfigs, TopicDescription, TopicListing, TopicOutcome,
 };
 pub use error::AdminError;
 

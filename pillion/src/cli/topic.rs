@@ -1,4 +1,7 @@
-//! `pillion topic`: create, list, describe and delete topics of pillion's broker or of any Kafka cluster.
+//! `pillion topic`: create, list, describe, alter and delete topics of pillion's broker or of any Kafka cluster.
+
+mod alter;
+mod delete_records;
 
 use std::io::Write;
 
@@ -11,13 +14,15 @@ use super::flags::ClusterFlags;
 use super::process::{self, Kind};
 use super::text::{row, write_columns};
 
-/// Create, list, describe and delete topics
+/// Create, list, describe, alter and delete topics
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   pillion topic create orders --partitions 3 --config cleanup.policy=compact
   pillion topic list
   pillion topic describe outbox.event.order
+  pillion topic alter orders --set retention.ms=86400000 --unset segment.bytes --partitions 6
+  pillion topic delete-records orders --partition 0 --before 1200
   pillion topic delete orders -b kafka-1:9092")]
 pub(super) struct Arguments {
     #[command(subcommand)]
@@ -29,6 +34,8 @@ enum Command {
     Create(Create),
     List(List),
     Describe(Describe),
+    Alter(alter::Alter),
+    DeleteRecords(delete_records::DeleteRecords),
     Delete(Delete),
 }
 
@@ -100,6 +107,8 @@ impl Arguments {
                 Command::Create(create) => create.execute().await,
                 Command::List(list) => list.execute().await,
                 Command::Describe(describe) => describe.execute().await,
+                Command::Alter(alter) => alter.execute().await,
+                Command::DeleteRecords(delete) => delete.execute().await,
                 Command::Delete(delete) => delete.execute().await,
             }
         })

@@ -82,11 +82,6 @@ impl BrokerSettings {
         self.0.into_iter().map(describe).collect()
     }
 
-    /// Whether there is a setting of this name.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|setting| setting.name == name)
-    }
-
     /// Where a topic's value comes from when the topic does not say. kafka-topics shows everything that is not a
     /// default as the topic's own.
     pub(crate) fn source_of(&self, key: &TopicConfigKey) -> i8 {
