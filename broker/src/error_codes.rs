@@ -3,7 +3,7 @@
 use pillion_wire::ErrorCode;
 
 use crate::broker::TopicChangeError;
-use crate::log::{LogError, SequenceError};
+use crate::log::{LogError, MarkerError, SequenceError};
 use crate::partition::AppendError;
 
 impl From<&AppendError> for ErrorCode {
@@ -12,6 +12,8 @@ impl From<&AppendError> for ErrorCode {
             AppendError::Sequence(SequenceError::StaleEpoch { .. }) => Self::InvalidProducerEpoch,
             AppendError::Sequence(SequenceError::OutOfOrder { .. }) => Self::OutOfOrderSequenceNumber,
             AppendError::Sequence(SequenceError::TransactionOpen { .. }) => Self::InvalidTxnState,
+            AppendError::Marker(MarkerError::StaleEpoch { .. }) => Self::InvalidProducerEpoch,
+            AppendError::Marker(MarkerError::CoordinatorFenced { .. }) => Self::TransactionCoordinatorFenced,
             AppendError::Deleted => Self::UnknownTopicOrPartition,
             AppendError::Log(_) | AppendError::Offline | AppendError::OutOfSpace => Self::KafkaStorageError,
         }

@@ -203,6 +203,7 @@ fn append(call: &Call, topic: Option<&Topic>, data: PartitionProduceData, acks: 
 fn admission(call: &Call, topic: &Topic) -> Admission {
     Admission {
         batch_bytes_max: topic.config.batch_bytes_max(),
+        decompressed_bytes_max: topic.config.decompressed_bytes_max(),
         keys_required: topic.config.is_compacted(),
         timestamp_type: topic.config.timestamp_type(),
         timestamp_before_ms_max: topic.config.timestamp_before_ms_max(),

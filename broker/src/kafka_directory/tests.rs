@@ -158,7 +158,7 @@ fn records_below_the_snapshot_are_not_applied_again() {
 /// A record's value as Kafka frames it.
 fn framed<M: Message>(kind: u32, version: i16, record: &M) -> Bytes {
     let mut writer = Writer::new();
-    [1, kind, version as u32].map(|number| writer.put_unsigned_varint(number));
+    [1, kind, version as u32].into_iter().for_each(|number| writer.put_unsigned_varint(number));
     record.write(&mut writer, version).expect("it encodes");
     writer.into_bytes()
 }

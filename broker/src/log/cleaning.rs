@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 
-use pillion_wire::records::{BatchHeader, STAMPED_BYTES};
+use pillion_wire::records::{BatchHeader, DECOMPRESSED_BYTES_MAX, STAMPED_BYTES};
 
 use super::compaction::CompactionError;
 use super::compaction::batches::SealedSegment;
@@ -22,8 +22,6 @@ use crate::disk::FileKind;
 
 /// Bytes read at a time.
 const CHUNK_BYTES: usize = 512 * 1024;
-/// What a batch may decompress to: records are looked into one batch at a time.
-const DECOMPRESSED_BYTES_MAX: usize = 64 << 20;
 
 /// Whether a cleaning may go on; asked before each read.
 pub(crate) type MayGoOn<'a> = &'a dyn Fn() -> bool;
@@ -293,7 +291,6 @@ fn compaction_config(config: &LogConfig) -> CompactionConfig {
         min_cleanable_dirty_ratio: config.min_cleanable_dirty_ratio,
         min_compaction_lag_ms: config.min_compaction_lag_ms,
         max_compaction_lag_ms: config.max_compaction_lag_ms,
-        delete_retention_ms: config.delete_retention_ms,
     }
 }
 

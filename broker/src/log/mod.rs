@@ -36,7 +36,7 @@ pub(crate) use cleaning::CleanedGroup;
 pub(crate) use config::LogConfig;
 pub use error::LogError;
 pub(crate) use format::transaction_index::AbortedTransaction;
-pub(crate) use producers::{ProducerStates, SequenceError, Verdict};
+pub(crate) use producers::{MarkerError, ProducerStates, SequenceError, Verdict};
 pub(crate) use read::{LogSlice, LogView, ReadFrom, Viewed};
 pub(crate) use recovery::Opening;
 pub(crate) use timestamps::TimestampedOffset;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::log::{LogError, SequenceError};
+use crate::log::{LogError, MarkerError, SequenceError};
 
 /// An append that did not happen, or whose durability is unknown.
 #[derive(Debug, Clone, Error)]
@@ -12,6 +12,9 @@ pub(crate) enum AppendError {
     /// The producer's sequence does not allow it.
     #[error(transparent)]
     Sequence(#[from] SequenceError),
+    /// The marker's producer or coordinator was replaced.
+    #[error(transparent)]
+    Marker(#[from] MarkerError),
     /// The disk refused the write.
     #[error("cannot write the batch")]
     Log(#[source] Arc<LogError>),

@@ -160,7 +160,7 @@ impl Partition {
         Ok(appended)
     }
 
-    /// Appends the marker that ends a producer's transaction here. A failed one takes the partition offline, for what
+    /// Appends the marker that ends a producer's transaction here, unless the producer or its coordinator was replaced. A failed one takes the partition offline, for what
     /// the log knows of transactions may then be wrong.
     ///
     /// # Errors
@@ -174,6 +174,8 @@ impl Partition {
     ) -> Result<Appended, AppendError> {
         let mut state = self.open_state()?;
         let now_ms = now_ms();
+        let (producer_id, producer_epoch) = (header.producer_id, header.producer_epoch);
+        state.log.producers().check_marker(producer_id, producer_epoch, marker.coordinator_epoch)?;
         match state.log.append_marker(batch, header, marker, self.shared.leader_epoch, now_ms) {
             Ok(appended) => {
                 self.appended(state, batch.len() as u64, 1, now_ms);

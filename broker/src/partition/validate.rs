@@ -21,6 +21,8 @@ const LOOKED_AT_BYTES_MAX: usize = 64 << 10;
 pub(crate) struct Admission {
     /// `max.message.bytes`: the largest batch, as it came and as it is kept.
     pub(crate) batch_bytes_max: usize,
+    /// `max.decompressed.message.bytes`: the largest batch once it is decompressed, where it is looked into.
+    pub(crate) decompressed_bytes_max: usize,
     /// Whether every record needs a key.
     pub(crate) keys_required: bool,
     /// `message.timestamp.type`: whether the append's time replaces the producer's.

@@ -74,11 +74,13 @@ impl KeyMap {
     }
 
     /// Keys in the map.
+    #[cfg(test)]
     pub(crate) fn keys(&self) -> usize {
         self.used
     }
 
     /// Bytes the map takes now.
+    #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         self.slots.capacity() * SLOT_BYTES
     }

@@ -52,8 +52,6 @@ pub(crate) struct CompactionConfig {
     pub(crate) min_compaction_lag_ms: i64,
     /// `max.compaction.lag.ms`: when a record must be compacted whatever the ratio.
     pub(crate) max_compaction_lag_ms: i64,
-    /// `delete.retention.ms`: how long a tombstone stays after the first cleaning that saw it.
-    pub(crate) delete_retention_ms: i64,
 }
 
 /// What of a log can be cleaned now.

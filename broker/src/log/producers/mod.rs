@@ -192,6 +192,7 @@ impl ProducerStates {
     }
 
     /// Transactions without a marker, by first offset.
+    #[cfg_attr(not(test), allow(dead_code, reason = "for DescribeProducers, which comes with the coordinator"))]
     pub(crate) fn open_transactions(&self) -> impl Iterator<Item = OpenTransaction> {
         self.known.iter().flat_map(|known| {
             known.transactions.open().filter_map(|(first_offset, producer_id)| {

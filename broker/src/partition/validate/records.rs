@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use pillion_wire::ErrorCode;
-use pillion_wire::records::{BatchHeader, BatchRecords, Compression, Record};
+use pillion_wire::records::{BatchHeader, BatchRecords, Compression, DECOMPRESSED_BYTES_MAX, Record};
 
 use super::{Admission, Rejection};
 
@@ -19,7 +19,9 @@ pub(super) struct Inside {
 
 /// Looks at each record of a batch whose header is found good.
 pub(super) fn look_inside(header: &BatchHeader, batch: &Bytes, admission: &Admission) -> Result<Inside, Rejection> {
-    let inside = BatchRecords::decompress(header, batch).map_err(|error| Rejection::invalid(&error))?;
+    let bytes_max = admission.decompressed_bytes_max.min(DECOMPRESSED_BYTES_MAX);
+    let inside = BatchRecords::decompress_within(header, batch, bytes_max);
+    let inside = inside.map_err(|error| Rejection::invalid(&error))?;
     let mut max_timestamp = -1;
     let (mut keyless, mut out_of_range) = (Vec::new(), Vec::new());
     for (index, record) in (0..).zip(&inside) {

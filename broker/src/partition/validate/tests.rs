@@ -8,6 +8,7 @@ const CODECS: [Compression; 5] =
 /// A topic with nothing set.
 const PLAIN: Admission = Admission {
     batch_bytes_max: 1_048_588,
+    decompressed_bytes_max: usize::MAX,
     keys_required: false,
     timestamp_type: TimestampType::CreateTime,
     timestamp_before_ms_max: i64::MAX,
@@ -132,6 +133,15 @@ fn the_size_is_held_to_the_limit_before_and_after_recompression() {
     assert_eq!(rejection(&plain, &limit(plain.len() - 1, zstd)).0, ErrorCode::MessageTooLarge, "as it came");
     assert_eq!(rejection(&small, &limit(plain.len() - 1, none)).0, ErrorCode::MessageTooLarge, "as it is kept");
     assert_eq!(admit(&small, &limit(plain.len(), none)).expect("is let in").1, plain);
+}
+
+#[test]
+fn a_batch_is_held_to_what_its_topic_lets_it_decompress_to() {
+    let (records, sent) = good(Compression::Zstd);
+    let whole = batch(&records, Compression::None).len() - HEADER_BYTES;
+    let limit = |decompressed_bytes_max| Admission { decompressed_bytes_max, keys_required: true, ..PLAIN };
+    admit(&sent, &limit(whole)).expect("is let in");
+    assert_eq!(rejection(&sent, &limit(whole - 1)).0, ErrorCode::InvalidRecord);
 }
 
 #[test]

@@ -1,11 +1,7 @@
 use super::*;
 
-const CONFIG: CompactionConfig = CompactionConfig {
-    min_cleanable_dirty_ratio: 0.5,
-    min_compaction_lag_ms: 0,
-    max_compaction_lag_ms: i64::MAX,
-    delete_retention_ms: 86_400_000,
-};
+const CONFIG: CompactionConfig =
+    CompactionConfig { min_cleanable_dirty_ratio: 0.5, min_compaction_lag_ms: 0, max_compaction_lag_ms: i64::MAX };
 
 /// A segment of a hundred records whose first timestamp is its base offset, and the last 99 ms later.
 fn segment(base_offset: i64, bytes: u64) -> SegmentFacts {
