@@ -11,6 +11,7 @@ use crate::catalogue::{Catalogue, CatalogueError, Topic, TopicRecord, Topics};
 use crate::config::BrokerConfig;
 use crate::groups::coordinator::GroupCoordinator;
 use crate::log::{Log, LogConfig, LogError};
+use crate::network::RequestMemory;
 use crate::partition::{Partition, PartitionShared};
 use crate::topic_config::TopicConfig;
 
@@ -27,6 +28,8 @@ pub(crate) struct BrokerState {
     pub(crate) partitions: Arc<PartitionShared>,
     /// Consumer groups and their committed offsets.
     pub(crate) groups: Arc<GroupCoordinator>,
+    /// What requests that are being received or worked on may take.
+    pub(crate) request_memory: RequestMemory,
     /// Held while topics are made or deleted: one change at a time.
     topic_changes: Mutex<()>,
 }
@@ -74,7 +77,8 @@ impl BrokerState {
     ) -> Self {
         let (topics, topic_changes) = (Topics::default(), Mutex::default());
         let groups = Arc::new(GroupCoordinator::new((&config).into()));
-        Self { config, cluster_id, topics, catalogue, partitions, groups, topic_changes }
+        let request_memory = RequestMemory::new(config.queued_request_bytes_max);
+        Self { config, cluster_id, topics, catalogue, partitions, groups, request_memory, topic_changes }
     }
 
     /// Makes topics: durable in the catalogue first, then in service. Each has its own outcome. Blocks.

@@ -135,6 +135,12 @@ impl RunningBroker {
         self.addresses[0].1
     }
 
+    /// Bytes of large requests that are being received or worked on: what `queued.max.request.bytes` bounds.
+    #[must_use]
+    pub fn request_bytes_in_use(&self) -> usize {
+        self.state.request_memory.in_use()
+    }
+
     /// Stops cleanly: the next start finds nothing to recover.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ mod fetch;
 mod kill_loop;
 mod leader_epoch;
 mod listeners;
+mod overload;
 mod produce;
 mod refused_batches;
 mod restart;
