@@ -100,7 +100,7 @@ impl Broker {
         let mut bound = Vec::new();
         for listener in &config.listeners {
             let failed = |source| StartError::Listen { bind: listener.bind.clone(), source };
-            bound.push(BoundListener::bind(listener).await.map_err(failed)?);
+            bound.push(BoundListener::bind(listener, config.send_buffer_bytes).await.map_err(failed)?);
         }
         if bound.is_empty() {
             return Err(StartError::NoListener);
