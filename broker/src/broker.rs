@@ -16,6 +16,7 @@ use crate::config::BrokerConfig;
 use crate::groups::coordinator::GroupCoordinator;
 use crate::handlers::fetch::FetchState;
 use crate::log::{Log, LogConfig, LogError};
+use crate::network::RequestMemory;
 use crate::partition::{Partition, PartitionShared};
 use crate::topic_config::{TopicConfig, TopicConfigError};
 
@@ -30,6 +31,8 @@ pub(crate) struct BrokerState {
     pub(crate) groups: Arc<GroupCoordinator>,
     /// Fetch sessions, and the bound on reads from the disk.
     pub(crate) fetches: FetchState,
+    /// What requests that are being received or worked on may take.
+    pub(crate) request_memory: RequestMemory,
     /// Held while topics are made or deleted: one change at a time.
     topic_changes: Mutex<()>,
     checkpoint_files: CheckpointFiles,
@@ -83,7 +86,19 @@ impl BrokerState {
         let checkpoint_files = CheckpointFiles::default();
         let groups = Arc::new(GroupCoordinator::new((&config).into()));
         let fetches = FetchState::new(&config);
-        Self { config, cluster_id, topics, catalogue, partitions, groups, fetches, topic_changes, checkpoint_files }
+        let request_memory = RequestMemory::new(config.queued_request_bytes_max);
+        Self {
+            config,
+            cluster_id,
+            topics,
+            catalogue,
+            partitions,
+            groups,
+            fetches,
+            request_memory,
+            topic_changes,
+            checkpoint_files,
+        }
     }
 
     /// Makes topics: durable in the catalogue first, then in service. Each has its own outcome. Blocks.

@@ -20,6 +20,7 @@ mod leader_epoch;
 mod list_offsets;
 mod listeners;
 mod log_life;
+mod overload;
 mod partitions_added;
 mod produce;
 mod refused_batches;
