@@ -22,11 +22,6 @@ impl Latencies {
         self.0.len()
     }
 
-    /// How many took longer than `limit`.
-    pub(crate) fn longer_than(&self, limit: Duration) -> usize {
-        self.0.iter().filter(|duration| **duration > limit).count()
-    }
-
     /// The median, the 99th percentile and the worst; zeroes when nothing was measured.
     pub(crate) fn summary(mut self) -> Summary {
         self.0.sort_unstable();

@@ -13,6 +13,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod backlog;
 mod batch;
 mod children;
 mod connection;
@@ -57,6 +58,7 @@ enum Command {
     Null(null::NullBroker),
     Limits(limits::Limits),
     Suite(suite::Suite),
+    Backlog(backlog::Backlog),
 }
 
 fn main() -> ExitCode {
@@ -82,6 +84,7 @@ fn run(line: CommandLine) -> Result<()> {
         Command::Limits(limits) => limits.run(),
         Command::Null(broker) => return broker.run(),
         Command::Suite(suite) => return suite.run(),
+        Command::Backlog(backlog) => return backlog.run(),
     };
     print(&figures?, line.json);
     Ok(())

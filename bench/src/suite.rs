@@ -7,7 +7,7 @@ mod goal;
 mod plan;
 mod results;
 mod rows;
-mod table;
+pub(crate) mod table;
 
 use std::fs;
 use std::path::PathBuf;

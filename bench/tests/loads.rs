@@ -1,5 +1,7 @@
 //! The loads as a user runs them, small, against our broker in this process and against the null broker.
 
+#![allow(clippy::unwrap_used, reason = "tests end where something does not work")]
+
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 

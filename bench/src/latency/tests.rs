@@ -22,11 +22,6 @@ fn nothing_measured_is_zero() {
 }
 
 #[test]
-fn stalls_are_those_longer_than_the_limit() {
-    assert_eq!(of([99, 100, 101, 500]).longer_than(Duration::from_millis(100)), 2);
-}
-
-#[test]
 fn a_median_of_an_even_number_lies_between_the_middle_two() {
     assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
     assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));

@@ -66,11 +66,13 @@ pub(crate) struct ProduceLoad {
 }
 
 /// What one connection did.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Done {
     requests: u64,
     warmup_requests: u64,
     latencies: Latencies,
+    /// Open until the meter is read: the time of a thread that a broker gives each connection is lost with it.
+    _connection: Connection,
 }
 
 impl ProduceLoad {
@@ -152,8 +154,7 @@ impl ProduceLoad {
                     gate.wait();
                     let (warmup_requests, _) = warm?;
                     let (requests, latencies) = pipeline.run(bound, phase)?;
-                    pipeline.finish()?;
-                    Ok(Done { requests, warmup_requests, latencies })
+                    Ok(Done { requests, warmup_requests, latencies, _connection: pipeline.finish()? })
                 })
             })
             .collect();

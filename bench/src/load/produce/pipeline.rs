@@ -152,10 +152,11 @@ impl Pipeline {
 
     /// Waits until the broker has taken everything, which only requests without acknowledgement need: an answer to a
     /// request behind them shows it.
-    pub(super) fn finish(self) -> Result<()> {
+    pub(super) fn finish(self) -> Result<Connection> {
+        let mut connection = Connection::over(self.stream);
         if self.acks == 0 {
-            Connection::over(self.stream).greet()?;
+            connection.greet()?;
         }
-        Ok(())
+        Ok(connection)
     }
 }
