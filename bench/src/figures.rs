@@ -39,6 +39,7 @@ impl Figures {
     }
 
     /// A number by its name.
+    #[cfg(test)]
     pub(crate) fn get(&self, name: &str) -> Option<f64> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }

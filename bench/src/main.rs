@@ -27,6 +27,7 @@ mod server;
 mod socket;
 mod start;
 mod suite;
+mod zero_copy;
 
 use std::process::ExitCode;
 
@@ -59,6 +60,7 @@ enum Command {
     Limits(limits::Limits),
     Suite(suite::Suite),
     Backlog(backlog::Backlog),
+    ZeroCopy(zero_copy::ZeroCopy),
 }
 
 fn main() -> ExitCode {
@@ -85,6 +87,7 @@ fn run(line: CommandLine) -> Result<()> {
         Command::Null(broker) => return broker.run(),
         Command::Suite(suite) => return suite.run(),
         Command::Backlog(backlog) => return backlog.run(),
+        Command::ZeroCopy(bench) => return bench.run(),
     };
     print(&figures?, line.json);
     Ok(())
