@@ -60,10 +60,10 @@ impl Suite {
         let mut results = Results::to_file(&self.directory.join("bench.jsonl"))?;
         let steal = StealClock::start();
 
-        eprintln!("limits of this machine");
         let limits = Limits { directory: self.directory.clone(), seconds: scale.limit_seconds };
-        results.add(0, Side::Machine, "limits", limits.run()?)?;
         for round in 1..=rounds {
+            eprintln!("round {round}: limits of this machine");
+            results.add(round, Side::Machine, "limits", limits.run()?)?;
             self.null(round, &scale, &mut results)?;
             for durability in [Durability::Written, Durability::Synced] {
                 let mut sides = vec![(Side::Pillion, &pillion)];
@@ -76,7 +76,7 @@ impl Suite {
                 }
             }
             if let Some(count) = scale.many_partitions.filter(|_| self.wants(plan::MANY_PARTITIONS)) {
-                eprintln!("round {round} of {rounds}: pillion, {count} partitions");
+                eprintln!("round {round}: pillion, {count} partitions");
                 results.add(round, Side::Pillion, plan::MANY_PARTITIONS, self.many_partitions(&pillion, count)?)?;
             }
         }
@@ -88,7 +88,8 @@ impl Suite {
         println!("{}", machine(&results, steal.percent()));
         println!("{}", table::render(&rows::rows(&scale), &results));
         println!("{}", rows::FOOTNOTES);
-        println!("{rounds} rounds in {} s; every measurement: {}", begun.elapsed().as_secs(), results.path().display());
+        let (seconds, lines) = (begun.elapsed().as_secs(), results.path().display());
+        println!("Rounds: {rounds}, medians are shown. It took {seconds} s. Every measurement: {lines}");
         Ok(())
     }
 
