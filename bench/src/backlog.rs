@@ -10,7 +10,7 @@ mod filling;
 mod probe;
 mod reading;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -25,8 +25,9 @@ use crate::batch::BatchShape;
 use crate::children::OwnFolder;
 use crate::connection::Connection;
 use crate::figures::number;
+use crate::load::Target;
 use crate::process::{Meter, Used};
-use crate::server::{Durability, Program, Server};
+use crate::server::{Durability, Program};
 use crate::suite::table::aligned;
 
 /// The topic that is filled.
@@ -58,6 +59,9 @@ pub(crate) struct Backlog {
     /// Records a second of the second connection
     #[arg(long, default_value_t = 200.0)]
     probe_rate: f64,
+    /// A broker that runs already, in place of one of our own in little memory
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "pillion")]
+    bootstrap: Option<String>,
     /// Our broker's binary [default: beside this program]
     #[arg(long)]
     pillion: Option<PathBuf>,
@@ -77,24 +81,27 @@ struct Phase {
 impl Backlog {
     /// Runs it; fails unless everything acknowledged was read.
     pub(crate) fn run(&self) -> Result<()> {
+        let phases = match &self.bootstrap {
+            Some(bootstrap) => {
+                let target = Target { bootstrap: bootstrap.clone(), server_pid: None };
+                let phases = self.phases(&target)?;
+                println!("{}\n{}", table(&phases), self.conditions("a broker that was running"));
+                phases
+            }
+            None => self.run_own()?,
+        };
+        digest::compare(&phases[0].digests, &phases[1].digests)
+    }
+
+    /// Runs it against a broker of our own, in a control group where that can be.
+    fn run_own(&self) -> Result<[Phase; 2]> {
         let program = Program::pillion(self.pillion.as_deref())?;
         let folder = OwnFolder::data(&self.directory, "backlog")?;
-        let free = rustix::fs::statvfs(folder.path())?;
-        let free = free.f_bavail * free.f_frsize;
-        ensure!(
-            free > self.size + SPARE_BYTES,
-            "{} MB are free in {}, {} MB are needed: make backlog SIZE=… takes less",
-            number(free as f64 / 1e6),
-            self.directory.display(),
-            number((self.size + SPARE_BYTES) as f64 / 1e6)
-        );
+        self.check_space(folder.path())?;
+        let memory = number(self.memory as f64 / 1e6);
         let group = ControlGroup::new(self.memory);
         match &group {
-            Ok(group) => eprintln!(
-                "the broker has {} MB with its page cache ({})",
-                number(self.memory as f64 / 1e6),
-                group.version()
-            ),
+            Ok(group) => eprintln!("the broker has {memory} MB with its page cache ({})", group.version()),
             Err(reason) => eprintln!("THE MEMORY LIMIT IS NOT APPLIED: {reason:#}"),
         }
         let durability = if self.written { Durability::Written } else { Durability::Synced };
@@ -103,90 +110,107 @@ impl Backlog {
             Err(_) => command,
         };
         let mut server = program.start(folder.path(), durability, wrap)?;
-        let phases = self.phases(&server).or_else(|error| {
+        let phases = self.phases(&server.target()).or_else(|error| {
             server.check_running()?;
             Err(error)
         })?;
-        let peak = server.process().peak_resident_bytes()?;
-        let group_peak = group.as_ref().ok().and_then(ControlGroup::peak_bytes);
+        let resident = number(server.process().peak_resident_bytes()? as f64 / 1e6);
+        let limit = match &group {
+            Ok(group) => {
+                let peak = group.peak_bytes().map_or_else(|| "?".to_owned(), |bytes| number(bytes as f64 / 1e6));
+                format!("at most {memory} MB with its page cache ({}), of which it used {peak} MB", group.version())
+            }
+            Err(_) => "NO MEMORY LIMIT APPLIED".to_owned(),
+        };
         server.stop()?;
-        println!("{}", self.report(&phases, peak, group_peak, group.is_ok()));
-        digest::compare(&phases[0].digests, &phases[1].digests)
+        let kind = if self.written { "written" } else { "synced" };
+        let broker = format!("ours, {kind}, {limit}, {resident} MB of it resident");
+        println!("{}\n{}", table(&phases), self.conditions(&broker));
+        Ok(phases)
     }
 
-    fn phases(&self, server: &Server) -> Result<[Phase; 2]> {
-        let mut admin = Connection::open(server.address())?;
+    fn check_space(&self, folder: &Path) -> Result<()> {
+        let disk = rustix::fs::statvfs(folder)?;
+        let free = disk.f_bavail * disk.f_frsize;
+        let needed = self.size + SPARE_BYTES;
+        ensure!(
+            free > needed,
+            "{} MB are free in {}, {} MB are needed: make backlog SIZE=… takes less",
+            number(free as f64 / 1e6),
+            self.directory.display(),
+            number(needed as f64 / 1e6)
+        );
+        Ok(())
+    }
+
+    fn phases(&self, target: &Target) -> Result<[Phase; 2]> {
+        let address = &target.bootstrap;
+        let mut admin = Connection::open(address)?;
         admin.greet()?;
         admin.create_topic(TOPIC, self.partitions, &[])?;
-        let probe = Probe::start(server.address(), self.probe_rate)?;
+        let probe = Probe::start(address, self.probe_rate)?;
         let shape = BatchShape { records: self.batch_records, value_bytes: self.record_size };
 
         eprintln!("filling with {} MB", number(self.size as f64 / 1e6));
-        let meter = Meter::start(Some(server.process()))?;
+        let meter = Meter::start(target.process())?;
         let filling = Filling { topic: TOPIC, partitions: self.partitions, shape, bytes: self.size };
-        let digests = filling.run(server.address()).context("filling")?;
+        let digests = filling.run(address).context("filling")?;
         let filled = Phase { name: "fill", digests, used: meter.read()?, felt: probe.take()? };
 
         eprintln!("reading back");
         let ends = admin.end_offsets(TOPIC, self.partitions)?;
-        let meter = Meter::start(Some(server.process()))?;
-        let digests = Reading { topic: TOPIC, ends }.run(server.address()).context("reading back")?;
+        let meter = Meter::start(target.process())?;
+        let digests = Reading { topic: TOPIC, ends }.run(address).context("reading back")?;
         let read = Phase { name: "read back", digests, used: meter.read()?, felt: probe.take()? };
         probe.stop()?;
         Ok([filled, read])
     }
 
-    fn report(&self, phases: &[Phase; 2], peak: u64, group_peak: Option<u64>, is_limited: bool) -> String {
-        let head = [
-            "phase",
-            "records",
-            "MB",
-            "MB/s",
-            "CPU s/GB",
-            "second connection: records",
-            "p50 ms",
-            "p99 ms",
-            "max ms",
-            "stalls over 100 ms",
-        ];
-        let lines = phases.each_ref().map(|phase| {
-            let records: u64 = phase.digests.iter().map(|digest| digest.records).sum();
-            let bytes: u64 = phase.digests.iter().map(|digest| digest.bytes).sum();
-            let cpu = phase.used.server_cpu.unwrap_or_default().as_secs_f64();
-            let felt = &phase.felt;
-            let summary = felt.latencies.clone().summary();
-            [
-                phase.name.to_owned(),
-                number(records as f64),
-                number(bytes as f64 / 1e6),
-                number(bytes as f64 / 1e6 / phase.used.time.as_secs_f64()),
-                number(cpu / (bytes as f64 / 1e9)),
-                number(felt.latencies.count() as f64),
-                number(summary.p50_us / 1e3),
-                number(summary.p99_us / 1e3),
-                number(summary.max_us / 1e3),
-                number(felt.stalls as f64),
-            ]
-        });
-        let group =
-            group_peak.map_or_else(String::new, |peak| format!(", {} MB with page cache", number(peak as f64 / 1e6)));
-        let limit = if is_limited {
-            format!("memory limit with page cache {} MB", number(self.memory as f64 / 1e6))
-        } else {
-            "no memory limit applied".to_owned()
-        };
+    fn conditions(&self, broker: &str) -> String {
         format!(
-            "{}\n{} partitions, batches of {} × {} B, acks=all, {}; {limit}; the broker's peak: {} MB resident{group}\n\
-             Second connection: one record of 100 B to a topic of its own, from when it was due ({} a second) to a long poll's answer.",
-            aligned(&head.map(str::to_owned), &lines),
+            "{} partitions, batches of {} × {} B, acks=all. The broker: {broker}.\n\
+             Second connection: one record of 100 B to a topic of its own, from when it was due ({} a second) to a long \
+             poll's answer.",
             self.partitions,
             self.batch_records,
             self.record_size,
-            if self.written { "written" } else { "synced" },
-            number(peak as f64 / 1e6),
             number(self.probe_rate),
         )
     }
+}
+
+fn table(phases: &[Phase; 2]) -> String {
+    let head = [
+        "phase",
+        "records",
+        "MB",
+        "MB/s",
+        "CPU s/GB",
+        "second connection: records",
+        "p50 ms",
+        "p99 ms",
+        "max ms",
+        "stalls over 100 ms",
+    ];
+    let lines = phases.each_ref().map(|phase| {
+        let records: u64 = phase.digests.iter().map(|digest| digest.records).sum();
+        let bytes: u64 = phase.digests.iter().map(|digest| digest.bytes).sum();
+        let cpu = phase.used.server_cpu.map(|cpu| number(cpu.as_secs_f64() / (bytes as f64 / 1e9)));
+        let summary = phase.felt.latencies.clone().summary();
+        [
+            phase.name.to_owned(),
+            number(records as f64),
+            number(bytes as f64 / 1e6),
+            number(bytes as f64 / 1e6 / phase.used.time.as_secs_f64()),
+            cpu.unwrap_or_else(|| "–".to_owned()),
+            number(phase.felt.latencies.count() as f64),
+            number(summary.p50_us / 1e3),
+            number(summary.p99_us / 1e3),
+            number(summary.max_us / 1e3),
+            number(phase.felt.stalls as f64),
+        ]
+    });
+    aligned(&head.map(str::to_owned), &lines)
 }
 
 /// Bytes from text as `18G`, `512M`, `64K` (powers of two) or plain bytes.

@@ -102,6 +102,24 @@ fn a_records_way_connections_and_partitions_are_measured() {
 }
 
 #[test]
+fn a_backlog_is_read_back_as_it_was_acknowledged() {
+    let broker = TestBroker::start();
+    // The last round over the partitions is not cut short: 3 × 20 records of 200 B are more than the size left.
+    let output = bench(&format!(
+        "backlog --size 1M --partitions 3 --batch-records 20 --record-size 200 --bootstrap {}",
+        broker.address
+    ));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("checksums of all 3 partitions agree"), "{said}");
+    let counted = |phase: &str| {
+        let line = said.lines().find(|line| line.starts_with(&format!("| {phase}"))).unwrap();
+        line.split('|').nth(2).unwrap().trim().to_owned()
+    };
+    assert_eq!(counted("fill"), counted("read back"));
+}
+
+#[test]
 fn what_is_wrong_is_said_and_fails() {
     let broker = TestBroker::start();
     let of = |arguments: &str| bench(&format!("{arguments} --bootstrap {}", broker.address));
