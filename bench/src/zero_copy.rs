@@ -28,8 +28,11 @@ pub(crate) struct ZeroCopy {
     #[arg(long, default_value_t = 512)]
     file_mib: u64,
     /// Seconds of each measurement at most
-    #[arg(long, default_value_t = 2.0)]
+    #[arg(long, default_value_t = 1.0)]
     seconds: f64,
+    /// How often each is measured; the middle one by processor time a GB is shown
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
     /// A folder on the disk a broker would use
     #[arg(long, default_value = "target/bench")]
     directory: PathBuf,
@@ -42,6 +45,7 @@ struct Bench {
     file: File,
     file_bytes: u64,
     seconds: f64,
+    rounds: usize,
 }
 
 /// Where a file's bytes are before they are read.
@@ -65,7 +69,7 @@ impl ZeroCopy {
             file.write_all(&block)?;
         }
         file.sync_all()?;
-        let bench = Bench { folder, file, file_bytes: self.file_mib << 20, seconds: self.seconds };
+        let bench = Bench { folder, file, file_bytes: self.file_mib << 20, seconds: self.seconds, rounds: self.rounds };
         println!(
             "A file of {} MiB; the disk may have a cache of its own. MB and GB are powers of ten.\n",
             self.file_mib

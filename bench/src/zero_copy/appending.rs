@@ -2,16 +2,16 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use memmap2::MmapMut;
 use rustix::fs::{FallocateFlags, fallocate};
 
-use super::cost::{Clock, HEADS};
+use super::cost::{Clock, Cost, HEADS, middle_of};
 use super::{Bench, map};
 use crate::figures::number;
-use crate::latency::Latencies;
+use crate::latency::{Latencies, Summary};
 use crate::suite::table::aligned;
 
 /// Bytes of each append.
@@ -97,17 +97,9 @@ pub(super) fn table(bench: &Bench) -> Result<String> {
     let mut lines = Vec::new();
     for chunk in CHUNKS {
         for (name, way) in WAYS {
-            let bytes = random(chunk);
-            let mut appended = Appended::new(bench, way)?;
-            let clock = Clock::start()?;
-            while appended.end < bench.file_bytes && clock.elapsed().as_secs_f64() < bench.seconds {
-                appended.append(&bytes)?;
-            }
-            let [speed, cpu, voluntary, involuntary] = clock.read(appended.end)?.cells();
-            let begun = Instant::now();
-            // Of dirty mappings as well, but for what the mapping itself still has to tell the file system.
-            appended.file.sync_all()?;
-            let sync = number(appended.end as f64 / 1e6 / begun.elapsed().as_secs_f64());
+            let (cost, sync) = middle_of(bench.rounds, |(cost, _)| cost, || append(bench, way, chunk))?;
+            let [speed, cpu, voluntary, involuntary] = cost.cells();
+            let sync = number(cost.gigabytes() * 1e3 / sync.as_secs_f64());
             let chunk = format!("{} KiB", chunk >> 10);
             lines.push([name.to_owned(), chunk, speed, cpu, voluntary, involuntary, sync]);
         }
@@ -122,18 +114,8 @@ pub(super) fn synced_table(bench: &Bench) -> Result<String> {
     let mut lines = Vec::new();
     for chunk in SYNCED_CHUNKS {
         for (name, way) in WAYS {
-            let bytes = random(chunk);
-            let mut appended = Appended::new(bench, way)?;
-            let mut latencies = Latencies::default();
-            let clock = Clock::start()?;
-            while clock.elapsed().as_secs_f64() < bench.seconds {
-                let begun = Instant::now();
-                appended.append(&bytes)?;
-                appended.sync_last(chunk)?;
-                latencies.record(begun.elapsed());
-            }
-            let [speed, cpu, voluntary, involuntary] = clock.read(appended.end)?.cells();
-            let summary = latencies.summary();
+            let (cost, summary) = middle_of(bench.rounds, |(cost, _)| cost, || append_and_sync(bench, way, chunk))?;
+            let [speed, cpu, voluntary, involuntary] = cost.cells();
             let chunk = format!("{} KiB", chunk >> 10);
             let (p50, p99) = (number(summary.p50_us), number(summary.p99_us));
             lines.push([name.to_owned(), chunk, p50, p99, speed, cpu, voluntary, involuntary]);
@@ -142,4 +124,34 @@ pub(super) fn synced_table(bench: &Bench) -> Result<String> {
     let head =
         ["append and sync (fdatasync, msync)", "an append", "p50 µs", "p99 µs", HEADS[0], HEADS[1], HEADS[2], HEADS[3]];
     Ok(aligned(&head.map(str::to_owned), &lines))
+}
+
+/// Appends one after the other, and then syncs them all; answers what the appends cost and how long the sync took.
+fn append(bench: &Bench, way: Way, chunk: usize) -> Result<(Cost, Duration)> {
+    let bytes = random(chunk);
+    let mut appended = Appended::new(bench, way)?;
+    let clock = Clock::start()?;
+    while appended.end < bench.file_bytes && clock.elapsed().as_secs_f64() < bench.seconds {
+        appended.append(&bytes)?;
+    }
+    let cost = clock.read(appended.end)?;
+    let begun = Instant::now();
+    // Dirty pages of a mapping are synced with the file.
+    appended.file.sync_all()?;
+    Ok((cost, begun.elapsed()))
+}
+
+/// Syncs each append before the next.
+fn append_and_sync(bench: &Bench, way: Way, chunk: usize) -> Result<(Cost, Summary)> {
+    let bytes = random(chunk);
+    let mut appended = Appended::new(bench, way)?;
+    let mut latencies = Latencies::default();
+    let clock = Clock::start()?;
+    while clock.elapsed().as_secs_f64() < bench.seconds {
+        let begun = Instant::now();
+        appended.append(&bytes)?;
+        appended.sync_last(chunk)?;
+        latencies.record(begun.elapsed());
+    }
+    Ok((clock.read(appended.end)?, latencies.summary()))
 }

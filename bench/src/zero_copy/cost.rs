@@ -47,6 +47,19 @@ impl Clock {
     }
 }
 
+/// Measures so many times, and answers the measurement whose processor time a GB is in the middle: one that was
+/// disturbed is not.
+pub(super) fn middle_of<T>(
+    rounds: usize,
+    cost: impl Fn(&T) -> &Cost,
+    mut measure: impl FnMut() -> Result<T>,
+) -> Result<T> {
+    let mut all = (0..rounds.max(1)).map(|_| measure()).collect::<Result<Vec<T>>>()?;
+    let cpu = |one: &T| cost(one).cpu.as_secs_f64() / cost(one).gigabytes();
+    all.sort_by(|one, other| cpu(one).total_cmp(&cpu(other)));
+    Ok(all.swap_remove(all.len() / 2))
+}
+
 impl Cost {
     pub(super) fn gigabytes(&self) -> f64 {
         self.bytes as f64 / 1e9
@@ -66,3 +79,6 @@ impl Cost {
 
 /// The heads of [`Cost::cells`].
 pub(super) const HEADS: [&str; 4] = ["MB/s", "CPU s/GB", "voluntary switches/GB", "involuntary switches/GB"];
+
+#[cfg(test)]
+mod tests;

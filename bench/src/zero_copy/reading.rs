@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use memmap2::Mmap;
 use rand::Rng;
 
-use super::cost::{Clock, HEADS};
+use super::cost::{Clock, Cost, HEADS, middle_of};
 use super::{Bench, Cache, map};
 use crate::figures::number;
 use crate::suite::table::aligned;
@@ -34,11 +34,17 @@ pub(super) fn table(bench: &Bench) -> Result<String> {
         for order in [Order::Sequential, Order::Random] {
             for chunk in CHUNKS {
                 for name in ["pread", "mmap"] {
-                    bench.prepare(cache)?;
-                    let map = (name == "mmap").then(|| map::to_read(&bench.file)).transpose()?;
-                    let cells = measure(bench, map.as_ref(), order, chunk)?;
+                    let cost = middle_of(
+                        bench.rounds,
+                        |cost| cost,
+                        || {
+                            bench.prepare(cache)?;
+                            let map = (name == "mmap").then(|| map::to_read(&bench.file)).transpose()?;
+                            measure(bench, map.as_ref(), order, chunk)
+                        },
+                    )?;
                     let order = if order == Order::Sequential { "sequential" } else { "random" };
-                    let [speed, cpu, voluntary, involuntary] = cells;
+                    let [speed, cpu, voluntary, involuntary] = cost.cells();
                     let chunk = format!("{} KiB", chunk >> 10);
                     let way = name.to_owned();
                     lines.push([
@@ -59,7 +65,7 @@ pub(super) fn table(bench: &Bench) -> Result<String> {
     Ok(aligned(&head.map(str::to_owned), &lines))
 }
 
-fn measure(bench: &Bench, map: Option<&Mmap>, order: Order, chunk: usize) -> Result<[String; 4]> {
+fn measure(bench: &Bench, map: Option<&Mmap>, order: Order, chunk: usize) -> Result<Cost> {
     let mut buffer = vec![0; chunk];
     let chunks = bench.file_bytes / chunk as u64;
     let mut random = rand::rng();
@@ -79,7 +85,7 @@ fn measure(bench: &Bench, map: Option<&Mmap>, order: Order, chunk: usize) -> Res
         std::hint::black_box(&buffer);
         read += 1;
     }
-    Ok(clock.read(read * chunk as u64)?.cells())
+    clock.read(read * chunk as u64)
 }
 
 /// Looking an offset up in an index of 10 MiB that is in the page cache, by halving.
