@@ -53,6 +53,17 @@ impl Log {
         self.epochs.saved(saved.count);
     }
 
+    /// Writes leader epochs down where some are not, for logs whose owner may block: the recovery point waits for them.
+    ///
+    /// # Errors
+    /// [`LogError::Io`].
+    pub(crate) fn save_epochs(&mut self) -> Result<(), LogError> {
+        let Some(unsaved) = self.unsaved_epochs() else { return Ok(()) };
+        unsaved.save(self.files.disk()).map_err(|source| self.failed(source))?;
+        self.epochs_saved(&unsaved);
+        self.sync()
+    }
+
     /// Writes everything down and syncs, for logs whose owner may block: after it a start finds nothing to recover.
     ///
     /// # Errors
