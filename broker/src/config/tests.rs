@@ -1,3 +1,5 @@
+mod documentation;
+
 use super::*;
 use crate::topic_config::{TOPIC_CONFIG_KEYS, TopicConfig};
 
