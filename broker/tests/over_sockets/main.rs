@@ -6,6 +6,7 @@ mod cold_reads;
 mod configs;
 mod connections;
 mod crash;
+mod damage;
 mod delete_records;
 mod every_version;
 mod failing_disk;
