@@ -81,49 +81,74 @@ impl Log {
         })
     }
 
-    /// Puts a cleaned group in the place of what it was made from; false when segments of it were deleted meanwhile,
-    /// and the group is thrown away. The directory must be synced before the round is noted down as done.
+    /// Puts a cleaned group in the place of what it was made from, for logs whose owner may block; false when segments
+    /// of it were deleted meanwhile, and the group is to be thrown away.
     ///
     /// # Errors
-    /// [`LogError::Io`]; the next start finishes what was begun.
-    pub(crate) fn swap_in(&mut self, group: CleanedGroup, now_ms: i64) -> Result<bool, LogError> {
-        let first = self.segments.iter().position(|segment| segment.base_offset == group.replaced[0]);
-        let Some(first) = first else {
-            return group.throw_away().map(|()| false).map_err(|source| self.failed(source));
-        };
-        let places = first..first + group.replaced.len();
-        let bases = self.segments[first..].iter().map(|segment| segment.base_offset);
-        if !bases.take(group.replaced.len()).eq(group.replaced.iter().copied()) {
-            return group.throw_away().map(|()| false).map_err(|source| self.failed(source));
+    /// As [`Log::finish_swap`].
+    pub(crate) fn swap_in(&mut self, group: &CleanedGroup, now_ms: i64) -> Result<bool, LogError> {
+        if !self.begin_swap(group)? {
+            return Ok(false);
         }
-        self.rename_cleaned(&group, now_ms).map_err(|source| self.failed(source))?;
-        self.segments.splice(places, [group.segment]);
-        self.generation += 1;
+        group.sync_names().map_err(|source| self.failed(source))?;
+        self.finish_swap(group, now_ms)?;
+        group.sync_names().map_err(|source| self.failed(source))?;
         Ok(true)
     }
 
-    fn rename_cleaned(&mut self, group: &CleanedGroup, now_ms: i64) -> io::Result<()> {
+    /// Lets a cleaned group count from the next sync of the names on; false when segments of it were deleted
+    /// meanwhile. The caller syncs them without holding the log, before [`Log::finish_swap`].
+    ///
+    /// # Errors
+    /// [`LogError::Io`]; the log is as it was.
+    pub(crate) fn begin_swap(&mut self, group: &CleanedGroup) -> Result<bool, LogError> {
+        if self.place_of(group).is_none() {
+            return Ok(false);
+        }
+        for kind in [Kind::OffsetIndex, Kind::TimeIndex, Kind::TransactionIndex, Kind::Log] {
+            self.rename_group(group, kind, Suffix::Cleaned, Suffix::Swap)?;
+        }
+        self.swapping = Some(group.replaced[0]..=group.replaced[group.replaced.len() - 1]);
+        Ok(true)
+    }
+
+    /// Puts the group in its place. The names must be synced before the round is noted down as done.
+    ///
+    /// # Errors
+    /// [`LogError::Io`]; the next start finishes what was begun.
+    pub(crate) fn finish_swap(&mut self, group: &CleanedGroup, now_ms: i64) -> Result<(), LogError> {
+        let Some(first) = self.place_of(group) else { return Ok(()) };
         let base = group.replaced[0];
-        let disk = Arc::clone(self.files.shared_disk());
-        // From the last rename on the cleaned segment counts; it must be durable before anything it replaces goes.
-        for kind in [Kind::OffsetIndex, Kind::TimeIndex, Kind::TransactionIndex, Kind::Log] {
-            let from = SegmentFile { base_offset: base, kind, suffix: Suffix::Cleaned }.name();
-            let to = SegmentFile { base_offset: base, kind, suffix: Suffix::Swap }.name();
-            rename_existing(&*disk, &self.files.path_of(&from), &self.files.path_of(&to))?;
-        }
-        disk.sync_directory(self.files.directory())?;
         for replaced in &group.replaced[1..] {
-            self.rename_deleted(*replaced, now_ms)?;
+            self.rename_deleted(*replaced, now_ms).map_err(|source| self.failed(source))?;
         }
-        disk.remove(&self.files.path(base, FileKind::TransactionIndex))?;
+        let aborted = self.files.path(base, FileKind::TransactionIndex);
+        self.files.disk().remove(&aborted).map_err(|source| self.failed(source))?;
         for kind in [Kind::OffsetIndex, Kind::TimeIndex, Kind::TransactionIndex, Kind::Log] {
-            let from = SegmentFile { base_offset: base, kind, suffix: Suffix::Swap }.name();
-            let to = SegmentFile { base_offset: base, kind, suffix: Suffix::None }.name();
-            rename_existing(&*disk, &self.files.path_of(&from), &self.files.path_of(&to))?;
+            self.rename_group(group, kind, Suffix::Swap, Suffix::None)?;
         }
         self.files.forget(base);
         self.forget_dirty(base);
-        disk.sync_directory(self.files.directory())
+        self.segments.splice(first..first + group.replaced.len(), [group.segment.clone()]);
+        self.generation += 1;
+        self.swapping = None;
+        Ok(())
+    }
+
+    /// Where the segments that a group was made from are, if all of them still are.
+    fn place_of(&self, group: &CleanedGroup) -> Option<usize> {
+        let first = self.segments.iter().position(|segment| segment.base_offset == group.replaced[0])?;
+        let bases = self.segments[first..].iter().map(|segment| segment.base_offset);
+        bases.take(group.replaced.len()).eq(group.replaced.iter().copied()).then_some(first)
+    }
+
+    /// Renames a file of a group, if the group has one of the kind.
+    fn rename_group(&self, group: &CleanedGroup, kind: Kind, from: Suffix, to: Suffix) -> Result<(), LogError> {
+        let path = |suffix| self.files.path_of(&SegmentFile { base_offset: group.replaced[0], kind, suffix }.name());
+        match self.files.disk().rename(&path(from), &path(to)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.failed(error)),
+            _ => Ok(()),
+        }
     }
 
     /// Everything below `offset` was cleaned.
@@ -171,7 +196,7 @@ impl Round {
         &self,
         dedupe_buffer_bytes: usize,
         may_go_on: MayGoOn<'_>,
-        swap_in: &mut dyn FnMut(CleanedGroup) -> Result<bool, CompactionError>,
+        swap_in: &mut dyn FnMut(&CleanedGroup) -> Result<bool, CompactionError>,
     ) -> Result<(i64, CleanerStatistics), CompactionError> {
         let sealed = self.sealed().map_err(|source| self.unreadable(source))?;
         let settings = RoundSettings {
@@ -192,7 +217,8 @@ impl Round {
         let groups = group_segments(&self.facts[..count], bound, self.config.segment_bytes, index_bytes);
         for group in groups {
             let cleaned = self.write_group(&mut cleaner, &sealed[group], &mut context)?;
-            if !swap_in(cleaned)? {
+            if !swap_in(&cleaned)? {
+                cleaned.throw_away().map_err(|source| CompactionError::Write { source })?;
                 return Err(CompactionError::Stopped);
             }
         }
@@ -259,7 +285,19 @@ impl Round {
 }
 
 impl CleanedGroup {
-    fn throw_away(&self) -> io::Result<()> {
+    /// Makes the names in the log's directory durable. Blocks.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub(crate) fn sync_names(&self) -> io::Result<()> {
+        self.files.disk().sync_directory(self.files.directory())
+    }
+
+    /// Removes the files of a group that was not begun to be put in its place. Blocks.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub(crate) fn throw_away(&self) -> io::Result<()> {
         FileKind::ALL
             .into_iter()
             .try_for_each(|kind| self.files.disk().remove(&self.files.path(self.replaced[0], kind)))
@@ -306,11 +344,4 @@ fn write_aborted(files: &LogFiles, base: i64, aborted: &[AbortedTransaction]) ->
     aborted.iter().for_each(|entry| bytes.extend_from_slice(&entry.encode()));
     files.open(base, FileKind::TransactionIndex)?.write_at(0, &mut [IoSlice::new(&bytes)])?;
     Ok(aborted.len() as u32)
-}
-
-fn rename_existing(disk: &dyn crate::disk::Disk, from: &std::path::Path, to: &std::path::Path) -> io::Result<()> {
-    match disk.rename(from, to) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
 }

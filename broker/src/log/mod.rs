@@ -28,6 +28,7 @@ mod tests;
 mod timestamps;
 mod transactions;
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -83,6 +84,11 @@ pub(crate) struct Log {
     dirty: Vec<DirtyFile>,
     /// Deleted segments' files that are still there under another name.
     renamed: Vec<RenamedFile>,
+    /// Segments taken out below the log's start, and how many of them a crash does not bring back.
+    removals: u64,
+    removals_durable: u64,
+    /// Base offsets of segments in whose place a cleaned one is being put.
+    swapping: Option<RangeInclusive<i64>>,
     /// Everything below it was cleaned by compaction; `None` when that is not known.
     cleaned_to: Option<i64>,
     /// Counts changes of what stands behind a segment's name.
@@ -108,6 +114,9 @@ impl Log {
             snapshot_offset: -1,
             dirty: Vec::new(),
             renamed: Vec::new(),
+            removals: 0,
+            removals_durable: 0,
+            swapping: None,
             cleaned_to: None,
             generation: 0,
             topic_id,
@@ -134,10 +143,11 @@ impl Log {
         self.log_start_offset
     }
 
-    /// The log's start, where its first segment begins before it.
+    /// The log's start, where its first segment begins before it, or may again after a crash.
     pub(crate) fn moved_start(&self) -> Option<i64> {
         let first = self.segments.first().map_or(0, |segment| segment.base_offset);
-        (self.log_start_offset > first).then_some(self.log_start_offset)
+        let is_told = self.log_start_offset > first || self.removals_durable < self.removals;
+        is_told.then_some(self.log_start_offset)
     }
 
     /// The offset the next record gets.

@@ -1,5 +1,6 @@
 //! What is done to a partition from time to time: checkpoints, retention, deletion of records, other settings.
 
+use std::io;
 use std::sync::Arc;
 
 use super::Partition;
@@ -74,10 +75,20 @@ impl Partition {
 
     /// Forgets producers that have been silent for `expiration_ms`, and removes files deleted long enough ago.
     pub(crate) fn expire(&self, now_ms: i64, expiration_ms: i64) {
-        let mut state = self.state.lock();
-        state.log.expire_producers(now_ms, expiration_ms);
+        self.state.lock().log.expire_producers(now_ms, expiration_ms);
         // What cannot be removed now is tried again in the next round.
-        let _ = state.log.remove_due(now_ms);
+        let _ = self.remove_due(now_ms);
+    }
+
+    /// Removes files deleted long enough ago. Blocks, without holding the partition.
+    fn remove_due(&self, now_ms: i64) -> io::Result<()> {
+        let mut due = self.state.lock().log.take_due(now_ms);
+        if due.is_empty() {
+            return Ok(());
+        }
+        let removed = due.remove(self.shared.disk());
+        self.state.lock().log.put_back(due);
+        removed
     }
 
     /// Queues a sync when `flush.ms` says that it is time.
@@ -92,31 +103,47 @@ impl Partition {
         self.shared.scheduler.schedule(Arc::clone(self) as Arc<dyn SyncJob>);
     }
 
-    /// Moves the log's start to where retention wants it; whether it moved. The caller writes the new start down
-    /// durably before [`Partition::remove_segments`].
+    /// Moves the log's start to where retention wants it; whether segments are to go. The caller writes the new start
+    /// down durably before [`Partition::remove_segments`].
     pub(crate) fn apply_retention(&self, now_ms: i64) -> bool {
         let mut state = self.state.lock();
         if state.closed.is_some() {
             return false;
         }
         let start = state.log.retained_from(state.high_watermark.offset, now_ms);
-        let moves = start > state.log.log_start_offset();
         state.log.advance_log_start(start);
-        moves
+        state.log.has_segments_below_start()
     }
 
-    /// Deletes the segments below the log's start, and files deleted long enough ago. Blocks.
+    /// Deletes the segments below the log's start, and files deleted long enough ago. Blocks, and holds the partition
+    /// for some renames at a time.
     ///
     /// # Errors
     /// [`LogError::Io`].
     pub(crate) fn remove_segments(&self, now_ms: i64) -> Result<usize, LogError> {
-        let mut state = self.state.lock();
-        if state.closed.is_some() {
-            return Ok(0);
+        let mut removed = 0;
+        let (directory, removals) = loop {
+            let mut state = self.state.lock();
+            if state.closed.is_some() {
+                return Ok(removed);
+            }
+            match state.log.take_out_segments_below_start(now_ms)? {
+                0 => break (state.log.directory().to_owned(), state.log.removals()),
+                some => removed += some,
+            }
+        };
+        let failed = |source| LogError::Io { path: directory.clone(), source };
+        if removed > 0 {
+            let synced = self.shared.disk().sync_directory(&directory);
+            let mut state = self.state.lock();
+            match synced {
+                Ok(()) => state.log.removals_are_durable(removals),
+                // The topic may just have been deleted.
+                Err(_) if state.closed.is_some() => return Ok(removed),
+                Err(source) => return Err(failed(source)),
+            }
         }
-        let removed = state.log.remove_segments_below_start(now_ms)?;
-        let directory = state.log.directory().to_owned();
-        state.log.remove_due(now_ms).map_err(|source| LogError::Io { path: directory, source })?;
+        self.remove_due(now_ms).map_err(failed)?;
         Ok(removed)
     }
 
