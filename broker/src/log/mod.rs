@@ -80,6 +80,8 @@ pub(crate) struct Log {
     producers: ProducerStates,
     /// Offset of the newest snapshot of `producers`; −1 without.
     snapshot_offset: i64,
+    /// Offset of the one before it; −1 without.
+    snapshot_before: i64,
     /// Files with bytes that no sync has covered, oldest first.
     dirty: Vec<DirtyFile>,
     /// Deleted segments' files that are still there under another name.
@@ -112,6 +114,7 @@ impl Log {
             epochs: LeaderEpochs::default(),
             producers: ProducerStates::default(),
             snapshot_offset: -1,
+            snapshot_before: -1,
             dirty: Vec::new(),
             renamed: Vec::new(),
             removals: 0,

@@ -60,10 +60,15 @@ impl Partition {
             }
         }
         let mut state = self.state.lock();
-        if state.closed.is_some() || state.log.bytes_unchecked() < UNCHECKED_BYTES {
+        if state.closed.is_some() {
             return Ok(());
         }
-        state.log.prepare_checkpoint()?;
+        if state.log.bytes_unchecked() >= UNCHECKED_BYTES {
+            state.log.prepare_checkpoint()?;
+        }
+        if !state.log.awaits_sync() {
+            return Ok(());
+        }
         let schedule = !state.sync_queued;
         state.sync_queued = true;
         drop(state);

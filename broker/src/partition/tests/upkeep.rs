@@ -120,3 +120,36 @@ fn retention_that_is_quicker_than_compaction_only_ends_its_round() {
     assert!(slice.is_some());
     assert!(partition.read(29, 1, ReadFrom::Disk, Isolation::ReadUncommitted).is_err());
 }
+
+fn wait_until_recovery_point(partition: &Arc<Partition>, wanted: i64) {
+    let began = Instant::now();
+    while partition.checkpoint().recovery_point < wanted {
+        assert!(began.elapsed() < LONG, "it stays at {}", partition.checkpoint().recovery_point);
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn the_recovery_point_passes_a_roll_once_the_epochs_are_written_though_nothing_more_is_appended() {
+    for durability in [Durability::Sync, Durability::Async] {
+        let partition = partition(&SimulatedDisk::new(), durability);
+        fill(&partition, 20);
+        assert_eq!(partition.checkpoint().recovery_point, 0, "the epochs are not written down yet");
+        partition.write_checkpoint().expect("writes");
+        wait_until_recovery_point(&partition, 10);
+    }
+}
+
+#[test]
+fn a_checkpoint_made_while_a_sync_runs_is_synced_too() {
+    let disk = SimulatedDisk::new();
+    let config = LogConfig { segment_bytes: 1 << 20, ..config() };
+    let partition = partition_with(&disk, Durability::Sync, config);
+    fill(&partition, 1_000);
+    let held = disk.hold_syncs_of("/data/t-0/00000000000000000000.log");
+    append(&partition);
+    wait_until_held(&held);
+    partition.write_checkpoint().expect("writes");
+    held.release();
+    wait_until_recovery_point(&partition, 1_001);
+}

@@ -1,0 +1,53 @@
+//! What a start finds written down, and what of it a crash or a full disk may take.
+
+use super::*;
+
+fn append_of(log: &mut Log, producer: i64, base_sequence: i32) {
+    let producer = BatchProducer { id: producer, epoch: 0, base_sequence, transactional: false };
+    let (batch, header) = batch(0, 1, Some(producer));
+    log.append(&batch, header, 0, 0).expect("appends");
+}
+
+fn snapshots(disk: &SimulatedDisk) -> usize {
+    let entries = disk.list(Path::new(DIRECTORY)).expect("lists");
+    entries.iter().filter(|entry| entry.name.ends_with(".snapshot")).count()
+}
+
+#[test]
+fn the_snapshot_that_the_checkpoint_file_still_speaks_of_outlives_the_next_one() {
+    let disk = SimulatedDisk::new();
+    let large = LogConfig { segment_bytes: 1 << 20, ..config() };
+    let mut log = open_with(&disk, false, 0, large);
+    log.append(&batch(0, 1, None).0, batch(0, 1, None).1, 0, 0).expect("appends");
+    log.save_epochs().expect("saves");
+    let mut written = Vec::new();
+    for number in 0..5 {
+        append_of(&mut log, 7, number);
+        log.prepare_checkpoint().expect("writes");
+        log.sync().expect("syncs");
+        written.push(log.recovery_point());
+    }
+    assert_eq!(snapshots(&disk), 2, "the newest and the one before");
+    disk.crash(3);
+    let log = open_with(&disk, false, written[3], large);
+    assert_eq!(log.snapshot_offset, written[3], "nothing before it is looked at again");
+    assert_eq!(log.producers().len(), 1);
+    assert_eq!(snapshots(&disk), 1, "no start leaves any behind");
+}
+
+#[test]
+fn a_sealed_segment_ends_with_its_last_batch_though_the_disk_filled_up_while_it_grew() {
+    let disk = SimulatedDisk::new();
+    let mut log = open(&disk, false);
+    append(&mut log, 0, 2);
+    // What a file system may leave of a growth that had no room for all of it.
+    let path = log.files.path(0, FileKind::Log);
+    disk.open(&path).expect("opens").grow(30_000).expect("grows");
+    disk.fill_after(0);
+    log.config = Arc::new(LogConfig { segment_bytes: 1 << 20, grow_ahead_bytes: 1 << 20, ..config() });
+    while append(&mut log, 0, 2).next_offset < 160 {}
+    disk.fill_after(1 << 20);
+    log.roll(0).expect("rolls");
+    let sealed = &log.segments[0];
+    assert_eq!(disk.length_of(&path).expect("looks"), Some(sealed.size));
+}
