@@ -1,6 +1,7 @@
 //! What a start finds written down, and what of it a crash or a full disk may take.
 
 use super::*;
+use crate::checkpoints::Checkpoints;
 
 fn append_of(log: &mut Log, producer: i64, base_sequence: i32) {
     let producer = BatchProducer { id: producer, epoch: 0, base_sequence, transactional: false };
@@ -50,4 +51,29 @@ fn a_sealed_segment_ends_with_its_last_batch_though_the_disk_filled_up_while_it_
     log.roll(0).expect("rolls");
     let sealed = &log.segments[0];
     assert_eq!(disk.length_of(&path).expect("looks"), Some(sealed.size));
+}
+
+/// Opens the log as a start does whose checkpoint file says that it starts at `start`.
+fn open_from(disk: &SimulatedDisk, start: i64, clean: bool) -> Result<Log, LogError> {
+    let files = Arc::new(OpenFiles::new(Arc::new(disk.clone()), 8));
+    let opening = Opening { log_start_offset: start, clean, ..Checkpoints::default().opening("t", 0) };
+    Log::open(files, Path::new(DIRECTORY), Uuid::nil(), Arc::new(config()), opening)
+}
+
+#[test]
+fn a_log_whose_deleted_records_were_never_synced_goes_on_at_its_start() {
+    let disk = SimulatedDisk::new();
+    let mut log = open(&disk, false);
+    while append(&mut log, 0, 2).next_offset < 40 {}
+    log.sync().expect("syncs");
+    // With log.durability=async records up to 60 were written, and deleted, before a crash took them.
+    assert!(matches!(open_from(&disk, 60, true), Err(LogError::Shortened { .. })), "a clean stop loses nothing");
+    let mut log = open_from(&disk, 60, false).expect("opens");
+    assert_eq!((log.log_start_offset(), log.next_offset(), log.size()), (60, 60, 0));
+    assert_eq!(append(&mut log, 0, 2).base_offset, 60);
+    log.close().expect("closes");
+    let log = open_from(&disk, 60, true).expect("opens");
+    assert_eq!((log.log_start_offset(), log.next_offset()), (60, 62));
+    let names: Vec<_> = disk.list(Path::new(DIRECTORY)).expect("lists").into_iter().map(|entry| entry.name).collect();
+    assert!(!names.contains(&"00000000000000000000.log".to_owned()), "what was deleted is gone: {names:?}");
 }
