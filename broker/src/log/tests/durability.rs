@@ -77,3 +77,44 @@ fn a_log_whose_deleted_records_were_never_synced_goes_on_at_its_start() {
     let names: Vec<_> = disk.list(Path::new(DIRECTORY)).expect("lists").into_iter().map(|entry| entry.name).collect();
     assert!(!names.contains(&"00000000000000000000.log".to_owned()), "what was deleted is gone: {names:?}");
 }
+
+#[test]
+fn damage_in_a_sealed_segment_is_not_cut_away_with_what_follows_when_its_index_is_made_again() {
+    let disk = SimulatedDisk::new();
+    let mut log = open(&disk, false);
+    while append(&mut log, 0, 2).next_offset < 60 {}
+    log.close().expect("closes");
+    let (sealed, index) = (log.files.path(0, FileKind::Log), log.files.path(0, FileKind::OffsetIndex));
+    let (size, second) = (log.segments[0].size, read(&log, 0, 1).len() as u64);
+    disk.remove(&index).expect("removes");
+    assert_eq!(open(&disk, true).next_offset(), 60, "only the index is missing");
+    disk.remove(&index).expect("removes");
+    disk.open(&sealed).expect("opens").grow(size + 100).expect("grows");
+    assert_eq!(open(&disk, true).next_offset(), 60, "zeroes behind the last batch are nobody's");
+    disk.remove(&index).expect("removes");
+    // The second batch's magic.
+    disk.flip_bit(&sealed, second + 16, 7).expect("flips");
+    let damaged = open_from(&disk, 0, true).err().expect("is damaged");
+    assert!(std::error::Error::source(&damaged).expect("says why").to_string().contains("damaged"), "{damaged:?}");
+    assert_eq!(disk.length_of(&sealed).expect("looks"), Some(size), "nothing is cut");
+}
+
+#[test]
+fn a_sealed_index_that_was_grown_ahead_and_never_cut_is_made_again() {
+    let disk = SimulatedDisk::new();
+    let small = LogConfig { index_interval_bytes: 300, ..config() };
+    let mut log = open_with(&disk, false, 0, small);
+    for number in 0..60 {
+        append(&mut log, 1_000 + number, 1);
+    }
+    log.close().expect("closes");
+    let entries = log.segments[0].offsets.len();
+    // As Kafka leaves them when the power is cut: it grows indexes to their full size.
+    for (kind, length) in [(FileKind::OffsetIndex, 8 * 1_000), (FileKind::TimeIndex, 12 * 1_000)] {
+        disk.open(&log.files.path(0, kind)).expect("opens").grow(length).expect("grows");
+        let log = open_with(&disk, false, 60, small);
+        assert_eq!(log.segments[0].offsets.len(), entries);
+        assert_eq!(first_at_or_after(&log, 1_005, 60).expect("is there").offset, 5);
+        assert_eq!(BatchHeader::verify(&read(&log, 5, 1)).expect("whole").base_offset, 5);
+    }
+}
