@@ -162,13 +162,15 @@ impl Log {
     }
 
     fn segment_facts(&self) -> Vec<SegmentFacts> {
+        // Finding a first batch's time may wait for the disk, with the log held.
+        let is_lag_limited = self.config.max_compaction_lag_ms < i64::MAX;
         let facts = |segment: &Segment| SegmentFacts {
             base_offset: segment.base_offset,
             bytes: segment.size,
             offset_index_bytes: u64::from(segment.offsets.len()) * 8,
             time_index_bytes: u64::from(segment.times.len()) * 12,
             max_timestamp: segment.max_timestamp,
-            first_timestamp: segment.first_timestamp(&self.files),
+            first_timestamp: if is_lag_limited { segment.first_timestamp(&self.files) } else { -1 },
         };
         self.segments.iter().map(facts).collect()
     }
