@@ -102,8 +102,10 @@ impl Log {
         Ok(true)
     }
 
-    /// Closes what is open of a log whose files are about to go.
-    pub(crate) fn forget_files(&self) {
+    /// Closes what is open of a log whose files are about to go. Views of it hold no longer: another log may have its
+    /// directory next.
+    pub(crate) fn forget_files(&mut self) {
+        self.generation += 1;
         self.files.forget_all();
     }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use super::Partition;
+use super::{AppendError, Partition};
 use crate::log::{LogConfig, LogError};
 use crate::sync::SyncJob;
 
@@ -156,9 +156,14 @@ impl Partition {
     /// durably before anyone is told.
     ///
     /// # Errors
-    /// [`LogError::OffsetOutOfRange`] beyond the high watermark.
+    /// [`LogError::OffsetOutOfRange`] beyond the high watermark, [`LogError::Offline`], [`LogError::Deleted`].
     pub(crate) fn delete_records(&self, offset: i64) -> Result<i64, LogError> {
         let mut state = self.state.lock();
+        match &state.closed {
+            Some(AppendError::Deleted) => return Err(LogError::Deleted),
+            Some(reason) => return Err(LogError::Offline(reason.to_string())),
+            None => {}
+        }
         let high_watermark = state.high_watermark.offset;
         let offset = if offset == -1 { high_watermark } else { offset };
         if !(0..=high_watermark).contains(&offset) {

@@ -5,6 +5,7 @@ use std::thread;
 
 use super::*;
 use crate::disk::HeldSyncs;
+use crate::log::LogError;
 use crate::log::compaction::CompactionError;
 
 const NOW_MS: i64 = 1_000_000;
@@ -152,4 +153,32 @@ fn a_checkpoint_made_while_a_sync_runs_is_synced_too() {
     partition.write_checkpoint().expect("writes");
     held.release();
     wait_until_recovery_point(&partition, 1_001);
+}
+
+#[test]
+fn a_deleted_partition_never_shows_what_was_made_under_its_name() {
+    let disk = SimulatedDisk::new();
+    let deleted = partition(&disk, Durability::Sync);
+    fill(&deleted, 3);
+    deleted.delete();
+    disk.rename(&PathBuf::from("/data/t-0"), &PathBuf::from("/data/t-0-delete")).expect("renames");
+    fill(&partition(&disk, Durability::Sync), 3);
+    for from in [ReadFrom::Disk, ReadFrom::Memory] {
+        let read = deleted.read(0, 1 << 20, from, Isolation::ReadUncommitted);
+        assert!(matches!(read, Err(LogError::Deleted)));
+    }
+    assert!(matches!(deleted.delete_records(1), Err(LogError::Deleted)));
+}
+
+#[test]
+fn no_records_are_deleted_of_a_partition_that_is_offline() {
+    let disk = SimulatedDisk::new();
+    let partition = partition(&disk, Durability::Sync);
+    fill(&partition, 3);
+    disk.fail_syncs(true);
+    let next_offset = append(&partition).next_offset;
+    let (tell, told) = mpsc::channel();
+    partition.when_durable(next_offset, Box::new(move |result| tell.send(result.is_ok()).expect("sends")));
+    assert!(!told.recv_timeout(LONG).expect("is told"));
+    assert!(matches!(partition.delete_records(2), Err(LogError::Offline(_))));
 }
