@@ -10,7 +10,7 @@ use std::sync::Arc;
 use pillion_wire::records::{BatchHeader, STAMPED_BYTES};
 
 use super::compaction::CompactionError;
-use super::compaction::batches::SealedSegment;
+use super::compaction::batches::{OpenSegment, SealedSegment};
 use super::compaction::cleaner::{Cleaner, CleanerStatistics, LastRecord, RoundContext, RoundSettings};
 use super::compaction::plan::{Cleanable, CompactionConfig, LogFacts, SegmentFacts, group_segments};
 use super::files::LogFiles;
@@ -200,7 +200,7 @@ impl Round {
         may_go_on: MayGoOn<'_>,
         swap_in: &mut dyn FnMut(&CleanedGroup) -> Result<bool, CompactionError>,
     ) -> Result<(i64, CleanerStatistics), CompactionError> {
-        let sealed = self.sealed().map_err(|source| self.unreadable(source))?;
+        let sealed = self.sealed();
         let settings = RoundSettings {
             now_ms: self.now_ms,
             delete_retention_ms: self.config.delete_retention_ms,
@@ -227,16 +227,13 @@ impl Round {
         Ok((end, cleaner.statistics()))
     }
 
-    fn sealed(&self) -> io::Result<Vec<SealedSegment>> {
+    fn sealed(&self) -> Vec<SealedSegment> {
         let ends = self.segments.iter().skip(1).map(|next| next.base_offset).chain([self.cleanable.bound]);
         let sealed = self.segments.iter().zip(ends).map(|(segment, end_offset)| {
-            Ok(SealedSegment {
-                base_offset: segment.base_offset,
-                end_offset,
-                file: segment.file(&self.files)?,
-                bytes: segment.size,
-                path: self.files.path(segment.base_offset, FileKind::Log),
-            })
+            let (files, base_offset) = (self.files.clone(), segment.base_offset);
+            let path = files.path(base_offset, FileKind::Log);
+            let open: OpenSegment = Arc::new(move || files.open_existing(base_offset, FileKind::Log));
+            SealedSegment { base_offset, end_offset, open, bytes: segment.size, path }
         });
         sealed.collect()
     }
