@@ -23,6 +23,7 @@ mod removal;
 mod retention;
 mod scan;
 mod segment;
+mod swapping;
 #[cfg(test)]
 mod tests;
 mod timestamps;
@@ -33,13 +34,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) use append::Appended;
-pub(crate) use cleaning::CleanedGroup;
 pub(crate) use config::LogConfig;
 pub use error::LogError;
 pub(crate) use format::transaction_index::AbortedTransaction;
 pub(crate) use producers::{ProducerStates, SequenceError, Verdict};
 pub(crate) use read::{LogSlice, LogView, ReadFrom, Viewed};
 pub(crate) use recovery::Opening;
+pub(crate) use removal::Due;
+pub(crate) use swapping::CleanedGroup;
 pub(crate) use timestamps::TimestampedOffset;
 
 use uuid::Uuid;

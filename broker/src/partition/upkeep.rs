@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::{AppendError, Partition};
-use crate::log::{LogConfig, LogError};
+use crate::log::{Due, LogConfig, LogError};
 use crate::sync::SyncJob;
 
 /// Bytes behind the recovery point that a start may have to look at: fewer are not worth a checkpoint. Ten thousand
@@ -80,14 +80,17 @@ impl Partition {
 
     /// Forgets producers that have been silent for `expiration_ms`, and removes files deleted long enough ago.
     pub(crate) fn expire(&self, now_ms: i64, expiration_ms: i64) {
-        self.state.lock().log.expire_producers(now_ms, expiration_ms);
+        let due = {
+            let mut state = self.state.lock();
+            state.log.expire_producers(now_ms, expiration_ms);
+            state.log.take_due(now_ms)
+        };
         // What cannot be removed now is tried again in the next round.
-        let _ = self.remove_due(now_ms);
+        let _ = self.remove(due);
     }
 
     /// Removes files deleted long enough ago. Blocks, without holding the partition.
-    fn remove_due(&self, now_ms: i64) -> io::Result<()> {
-        let mut due = self.state.lock().log.take_due(now_ms);
+    fn remove(&self, mut due: Due) -> io::Result<()> {
         if due.is_empty() {
             return Ok(());
         }
@@ -148,7 +151,8 @@ impl Partition {
                 Err(source) => return Err(failed(source)),
             }
         }
-        self.remove_due(now_ms).map_err(failed)?;
+        let due = self.state.lock().log.take_due(now_ms);
+        self.remove(due).map_err(failed)?;
         Ok(removed)
     }
 

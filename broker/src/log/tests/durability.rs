@@ -118,3 +118,19 @@ fn a_sealed_index_that_was_grown_ahead_and_never_cut_is_made_again() {
         assert_eq!(BatchHeader::verify(&read(&log, 5, 1)).expect("whole").base_offset, 5);
     }
 }
+
+#[test]
+fn a_logs_start_stays_written_down_until_its_deletions_are_on_disk() {
+    let disk = SimulatedDisk::new();
+    let mut log = open(&disk, false);
+    while append(&mut log, 0, 2).next_offset < 60 {}
+    log.sync().expect("syncs");
+    let start = log.segments[2].base_offset;
+    log.advance_log_start(start);
+    disk.fail_syncs(true);
+    assert!(log.remove_segments_below_start(0).is_err());
+    assert_eq!(log.moved_start(), Some(start), "a crash may bring the segments back");
+    disk.fail_syncs(false);
+    log.remove_segments_below_start(0).expect("tries again");
+    assert_eq!(log.moved_start(), None, "the first segment tells it from now on");
+}
