@@ -5,10 +5,10 @@ CARGO ?= cargo
 BUILD := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-needs lint format
+.PHONY: help demo build test test-needs lint format bench backlog bench-zero-copy build-bench
 
 help: ## List what there is to make
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 18
 
 demo: ## Build and show everything working; ONCE=1 exits by itself, 0 when every event came
 	$(CARGO) build --release --package pillion --package pillion-saga
@@ -32,3 +32,17 @@ lint: ## Check format, lints, and licences of dependencies
 
 format: ## Format the code
 	$(CARGO) fmt --all
+
+BENCH = $(BUILD)/release/pillion-bench
+
+bench: build-bench ## Measure the broker; with KAFKA_HOME=DIR beside Apache Kafka; QUICK=1 for a short look
+	@$(BENCH) suite --directory $(BUILD)/bench $(if $(filter-out 0 no false,$(QUICK)),--quick) $(BENCH_FLAGS)
+
+backlog: build-bench ## Fill a log in little memory, read it back and check it; SIZE=18G
+	@$(BENCH) backlog --directory $(BUILD)/bench $(if $(SIZE),--size $(SIZE)) $(BACKLOG_FLAGS)
+
+bench-zero-copy: build-bench ## Compare the ways to move bytes: read, write, mmap, sendfile
+	@$(BENCH) zero-copy --directory $(BUILD)/bench $(ZERO_COPY_FLAGS)
+
+build-bench:
+	$(CARGO) build --release --package pillion --package pillion-bench

@@ -11,11 +11,12 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use crate::catalogue::{Catalogue, CatalogueError, ConfigEntry, Topic, TopicRecord, Topics};
-use crate::checkpoints;
+use crate::checkpoints::CheckpointFiles;
 use crate::config::BrokerConfig;
 use crate::groups::coordinator::GroupCoordinator;
 use crate::handlers::fetch::FetchState;
 use crate::log::{Log, LogConfig, LogError};
+use crate::network::RequestMemory;
 use crate::partition::{Partition, PartitionShared};
 use crate::topic_config::{TopicConfig, TopicConfigError};
 
@@ -30,10 +31,11 @@ pub(crate) struct BrokerState {
     pub(crate) groups: Arc<GroupCoordinator>,
     /// Fetch sessions, and the bound on reads from the disk.
     pub(crate) fetches: FetchState,
+    /// What requests that are being received or worked on may take.
+    pub(crate) request_memory: RequestMemory,
     /// Held while topics are made or deleted: one change at a time.
     topic_changes: Mutex<()>,
-    /// Held while checkpoint files are replaced.
-    checkpoint_writes: Mutex<()>,
+    checkpoint_files: CheckpointFiles,
 }
 
 /// A topic to be made.
@@ -80,10 +82,23 @@ impl BrokerState {
         catalogue: Catalogue,
         partitions: Arc<PartitionShared>,
     ) -> Self {
-        let (topics, topic_changes, checkpoint_writes) = (Topics::default(), Mutex::default(), Mutex::default());
+        let (topics, topic_changes) = (Topics::default(), Mutex::default());
+        let checkpoint_files = CheckpointFiles::default();
         let groups = Arc::new(GroupCoordinator::new((&config).into()));
         let fetches = FetchState::new(&config);
-        Self { config, cluster_id, topics, catalogue, partitions, groups, fetches, topic_changes, checkpoint_writes }
+        let request_memory = RequestMemory::new(config.queued_request_bytes_max);
+        Self {
+            config,
+            cluster_id,
+            topics,
+            catalogue,
+            partitions,
+            groups,
+            fetches,
+            request_memory,
+            topic_changes,
+            checkpoint_files,
+        }
     }
 
     /// Makes topics: durable in the catalogue first, then in service. Each has its own outcome. Blocks.
@@ -170,10 +185,8 @@ impl BrokerState {
     /// # Errors
     /// [`TopicChangeError::Io`]; what was written before stays.
     pub(crate) fn write_checkpoints(&self) -> Result<(), TopicChangeError> {
-        let _one_at_a_time = self.checkpoint_writes.lock();
-        let topics = self.topics.snapshot().sorted();
         let root = self.data_directory();
-        let written = checkpoints::write(self.partitions.disk(), root, &topics);
+        let written = self.checkpoint_files.write(self.partitions.disk(), root, &self.topics);
         written.map_err(|source| TopicChangeError::Io { path: root.to_owned(), source })
     }
 

@@ -4,10 +4,14 @@
 //! is written down before the segments below it go, and its recovery point after what it speaks of was synced.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
-use crate::catalogue::Topic;
+use parking_lot::Mutex;
+
+use crate::catalogue::{Topic, Topics};
 use crate::disk::Disk;
 use crate::log::Opening;
 use crate::log::format::offset_checkpoint;
@@ -58,31 +62,49 @@ impl Checkpoints {
     }
 }
 
-/// Replaces the files by where the topics' partitions stand. Blocks.
-///
-/// # Errors
-/// What the disk says; the old files stay then.
-pub(crate) fn write(disk: &dyn Disk, root: &Path, topics: &[std::sync::Arc<Topic>]) -> io::Result<()> {
-    let mut recovery_points = Vec::new();
-    let mut log_starts = Vec::new();
-    let mut cleaned = Vec::new();
+/// Writes the files, one writer at a time.
+#[derive(Default)]
+pub(crate) struct CheckpointFiles {
+    /// Digests of what was last written to each.
+    written: Mutex<HashMap<&'static str, u64>>,
+}
+
+impl CheckpointFiles {
+    /// Replaces the files by where the topics' partitions stand, as far as that is news. Blocks.
+    ///
+    /// # Errors
+    /// What the disk says; the old files stay then.
+    pub(crate) fn write(&self, disk: &dyn Disk, root: &Path, topics: &Topics) -> io::Result<()> {
+        // Held from before the partitions are asked: a later writer must not be overtaken by an earlier one's answers.
+        let mut written = self.written.lock();
+        let topics = topics.snapshot().sorted();
+        for (name, content) in contents(&topics) {
+            let mut hasher = DefaultHasher::new();
+            content.hash(&mut hasher);
+            let digest = hasher.finish();
+            if written.get(name) != Some(&digest) {
+                disk.replace_small(&root.join(name), content.as_bytes())?;
+                written.insert(name, digest);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The files' names and what they are to hold.
+fn contents(topics: &[Arc<Topic>]) -> [(&'static str, String); 3] {
+    let (mut recovery_points, mut log_starts, mut cleaned) = (Vec::new(), Vec::new(), Vec::new());
     for topic in topics {
         for partition in &topic.partitions {
             let checkpoint = partition.checkpoint();
-            if checkpoint.recovery_point > 0 {
-                recovery_points.push((&*topic.name, partition.index(), checkpoint.recovery_point));
-            }
-            if let Some(start) = checkpoint.log_start_offset {
-                log_starts.push((&*topic.name, partition.index(), start));
-            }
-            if let Some(offset) = checkpoint.cleaned_to {
-                cleaned.push((&*topic.name, partition.index(), offset));
-            }
+            let entry = |offset| (&*topic.name, partition.index(), offset);
+            recovery_points.extend(Some(checkpoint.recovery_point).filter(|offset| *offset > 0).map(entry));
+            log_starts.extend(checkpoint.log_start_offset.map(entry));
+            cleaned.extend(checkpoint.cleaned_to.map(entry));
         }
     }
-    disk.replace_small(&root.join(RECOVERY_POINTS), offset_checkpoint::encode(recovery_points).as_bytes())?;
-    disk.replace_small(&root.join(CLEANED), offset_checkpoint::encode(cleaned).as_bytes())?;
-    disk.replace_small(&root.join(LOG_STARTS), offset_checkpoint::encode(log_starts).as_bytes())
+    [(RECOVERY_POINTS, recovery_points), (CLEANED, cleaned), (LOG_STARTS, log_starts)]
+        .map(|(name, entries)| (name, offset_checkpoint::encode(entries)))
 }
 
 fn read(disk: &dyn Disk, path: &Path) -> io::Result<Offsets> {

@@ -53,6 +53,15 @@ pub struct BrokerConfig {
     pub(crate) log: LogSettings,
     /// `socket.request.max.bytes`: the largest request.
     pub request_bytes_max: usize,
+    /// `queued.max.request.bytes`: what requests above 4 KiB may take while they arrive and are worked on, over all
+    /// connections; producers beyond are not read from. `None` (-1) for no bound, which is Kafka's default. Ours is
+    /// 32 MiB: a sidecar shares its memory with a service, and dozens of full batches at once keep any disk busy. A
+    /// larger request goes through alone, and may then take more.
+    pub queued_request_bytes_max: Option<usize>,
+    /// `socket.send.buffer.bytes`: what the kernel keeps of answers a client has not taken; `None` (-1) lets it choose.
+    /// Kafka's default, 100 KiB: sent bytes are still in the processor's cache when they are read. Raise it, with
+    /// the client's receive buffer, for clients that are fast and far away.
+    pub send_buffer_bytes: Option<usize>,
     /// `max.connections`.
     pub connections_max: usize,
     /// `max.connections.per.ip`.
@@ -98,6 +107,8 @@ impl BrokerConfig {
             default_partitions: 1,
             log: LogSettings::default(),
             request_bytes_max: 100 << 20,
+            queued_request_bytes_max: Some(32 << 20),
+            send_buffer_bytes: Some(100 << 10),
             connections_max: 20_000,
             connections_per_address_max: 20_000,
             connection_idle_max: Duration::from_secs(600),
@@ -196,6 +207,25 @@ macro_rules! number {
     };
 }
 
+/// A setting that is a number of bytes within a range, or -1 for what `otherwise` says.
+macro_rules! optional {
+    ($key:literal, $field:ident, $type:ty, $range:expr, $otherwise:literal) => {
+        Setting {
+            key: $key,
+            kind: ConfigKind::Long,
+            expected: concat!("a number in ", stringify!($range), ", or -1 for ", $otherwise),
+            apply: |config, value| {
+                config.$field = match value {
+                    "-1" => None,
+                    _ => Some(value.parse::<$type>().ok().filter(|number| ($range).contains(number))?),
+                };
+                Some(())
+            },
+            show: |config| config.$field.map_or_else(|| "-1".to_owned(), |bytes| bytes.to_string()),
+        }
+    };
+}
+
 /// A setting that is a time in a unit of so many milliseconds.
 macro_rules! duration {
     ($key:literal, $field:ident, $unit_ms:literal, $kind:ident) => {
@@ -243,20 +273,13 @@ const SETTINGS: &[Setting] = &[
     },
     number!("num.partitions", default_partitions, i32, 1..=10_000),
     number!("socket.request.max.bytes", request_bytes_max, usize, 1_024..=1_073_741_824),
+    optional!("queued.max.request.bytes", queued_request_bytes_max, usize, 1..=1 << 40, "no bound"),
+    optional!("socket.send.buffer.bytes", send_buffer_bytes, usize, 1..=1 << 30, "what the kernel thinks best"),
     number!("max.connections", connections_max, usize, 1..=1_000_000),
     number!("max.connections.per.ip", connections_per_address_max, usize, 1..=1_000_000),
     duration!("connections.max.idle.ms", connection_idle_max, 1, Long),
     duration!("socket.frame.timeout.ms", frame_timeout, 1, Long),
-    Setting {
-        key: "log.min.free.bytes",
-        kind: ConfigKind::Long,
-        expected: "a number of bytes, or -1 for the larger of 1 GiB and 5 % of the disk",
-        apply: |config, value| {
-            config.free_bytes_min = if value == "-1" { None } else { Some(value.parse().ok()?) };
-            Some(())
-        },
-        show: |config| config.free_bytes_min.map_or_else(|| "-1".to_owned(), |bytes| bytes.to_string()),
-    },
+    optional!("log.min.free.bytes", free_bytes_min, u64, 0..=u64::MAX, "the larger of 1 GiB and 5 % of the disk"),
     duration!("group.initial.rebalance.delay.ms", group_initial_rebalance_delay, 1, Int),
     duration!("group.min.session.timeout.ms", group_session_timeout_min, 1, Int),
     duration!("group.max.session.timeout.ms", group_session_timeout_max, 1, Int),

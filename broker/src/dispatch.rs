@@ -16,8 +16,8 @@ use tokio::time::Instant;
 
 use crate::broker::BrokerState;
 use crate::handlers;
-use crate::network::Responder;
 use crate::network::session::{Principal, Session};
+use crate::network::{Frame, MemoryShare, Responder};
 
 /// What an authorizer will be asked whether a principal may do it (Kafka's `AclOperation`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,6 +132,8 @@ pub(crate) struct Call {
     pub(crate) header: RequestHeader,
     pub(crate) responder: Responder,
     body: Bytes,
+    /// A large request's share of the memory for requests; free again once the handler has done with the call.
+    _memory: Option<MemoryShare>,
 }
 
 impl Call {
@@ -229,9 +231,9 @@ pub(crate) fn dispatch(
     broker: &Arc<BrokerState>,
     session: &Session,
     queue: &Arc<crate::network::ResponseQueue>,
-    frame: Bytes,
+    frame: Frame,
 ) -> Result<Flow, DispatchError> {
-    let mut reader = Reader::new(&frame);
+    let mut reader = Reader::new(&frame.bytes);
     let header = RequestHeader::decode(&mut reader).map_err(DispatchError::Header)?;
     let (key, version) = (header.api_key, header.api_version);
     let api = APIS.iter().find(|api| api.key == key).ok_or(DispatchError::UnknownApi(key))?;
@@ -251,7 +253,8 @@ pub(crate) fn dispatch(
     if version >= api.flexible_from {
         RequestHeader::skip_tagged_fields(&mut reader).map_err(DispatchError::Header)?;
     }
-    let body = frame.slice(reader.position()..);
-    let call = Call { broker: Arc::clone(broker), session: session.clone(), responder: responder(), header, body };
+    let body = frame.bytes.slice(reader.position()..);
+    let (broker, session) = (Arc::clone(broker), session.clone());
+    let call = Call { broker, session, responder: responder(), header, body, _memory: frame.memory };
     (api.handle)(call).map_err(|source| DispatchError::Body { api: api.name, version, source })
 }

@@ -80,8 +80,9 @@ impl Signal {
     /// Waits until `at`; false when the thread is to end.
     fn wait_until(&self, at: Instant) -> bool {
         let mut guard = self.lock.lock();
-        while !self.stopping.load(Ordering::Relaxed) && !self.changed.wait_until(&mut guard, at).timed_out() {}
-        !self.stopping.load(Ordering::Relaxed)
+        let is_stopping = || self.stopping.load(Ordering::Relaxed);
+        self.changed.wait_while_until(&mut guard, |()| !is_stopping(), at);
+        !is_stopping()
     }
 }
 

@@ -118,7 +118,7 @@ impl Broker {
         let mut bound = Vec::new();
         for listener in &config.listeners {
             let failed = |source| StartError::Listen { bind: listener.bind.clone(), source };
-            bound.push(BoundListener::bind(listener).await.map_err(failed)?);
+            bound.push(BoundListener::bind(listener, config.send_buffer_bytes).await.map_err(failed)?);
         }
         if bound.is_empty() {
             return Err(StartError::NoListener);
@@ -152,6 +152,12 @@ impl RunningBroker {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.addresses[0].1
+    }
+
+    /// Bytes of large requests that are being received or worked on: what `queued.max.request.bytes` bounds.
+    #[must_use]
+    pub fn request_bytes_in_use(&self) -> usize {
+        self.state.request_memory.in_use()
     }
 
     /// Stops cleanly: the next start finds nothing to recover.

@@ -21,6 +21,9 @@ pub enum CatalogueError {
     /// One failure that several topics share.
     #[error(transparent)]
     Shared(std::sync::Arc<CatalogueError>),
+    /// A sync failed before; what the page cache holds is no evidence of what the disk does.
+    #[error("the catalogue is offline after a failed sync; look at the disk, then restart the broker")]
+    Offline,
     /// A record that cannot be written.
     #[error("a catalogue record cannot be encoded")]
     Encode(#[from] EncodeError),

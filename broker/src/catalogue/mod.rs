@@ -49,6 +49,8 @@ struct State {
     next_producer_id: i64,
     /// End of the block of producer ids that is durable.
     producer_ids_end: i64,
+    /// A sync failed: no later one makes up for it, so nothing more is written before the next start.
+    offline: bool,
 }
 
 impl Catalogue {
@@ -70,6 +72,7 @@ impl Catalogue {
             leader_epoch: leader_epoch.map_or(0, |record| record.leader_epoch),
             next_producer_id,
             producer_ids_end: next_producer_id,
+            offline: false,
         };
         Ok(Self { state: Mutex::new(state) })
     }
@@ -173,10 +176,14 @@ impl Catalogue {
     /// [`CompactionError`]; the log is whole all the same.
     pub(crate) fn compact(&self, dedupe_buffer_bytes: usize) -> Result<(), CompactionError> {
         let mut state = self.state.lock();
+        let failed = |error: LogError| CompactionError::Write { source: std::io::Error::other(error) };
+        if state.offline {
+            return Ok(());
+        }
         let log = &mut state.log;
         let now_ms = crate::clock::now_ms();
+        log.save_epochs().map_err(failed)?;
         let Some(round) = log.begin_round(log.next_offset(), now_ms) else { return Ok(()) };
-        let failed = |error: LogError| CompactionError::Write { source: std::io::Error::other(error) };
         let mut swap_in = |group| log.swap_in(group, now_ms).map_err(failed);
         let (end, _) = round.run(dedupe_buffer_bytes, &|| true, &mut swap_in)?;
         log.cleaned_to(end);
@@ -188,7 +195,11 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError`] when it cannot be written.
     pub(crate) fn close(&self) -> Result<(), CatalogueError> {
-        Ok(self.state.lock().log.close()?)
+        let mut state = self.state.lock();
+        if state.offline {
+            return Err(CatalogueError::Offline);
+        }
+        Ok(state.log.close()?)
     }
 }
 
@@ -217,10 +228,20 @@ impl State {
             let key = Some(Bytes::from(key.clone()));
             builder.push(&Record { timestamp, key, value: value.clone(), ..Record::default() });
         }
+        if self.offline {
+            return Err(CatalogueError::Offline);
+        }
         let batch = builder.build(None)?;
         let header = BatchHeader::parse(&batch)?;
+        let durable_end = self.log.next_offset();
         self.log.append(&batch, header, self.leader_epoch, timestamp)?;
-        self.log.sync()?;
+        if let Err(error) = self.log.sync() {
+            self.offline = true;
+            if let Err(error) = self.log.mark_sync_failed(durable_end) {
+                tracing::error!(%error, "cannot note down up to where the catalogue is durable");
+            }
+            return Err(error.into());
+        }
         for (key, value) in changes {
             apply(&mut self.entries, key, value);
         }

@@ -84,3 +84,44 @@ fn a_change_of_nothing_leaves_what_follows_readable() {
     drop(catalogue);
     assert_eq!(open(&disk, false).topics().expect("reads"), [("a".to_owned(), topic(1))]);
 }
+
+#[test]
+fn after_a_failed_sync_nothing_is_promised_until_the_next_start() {
+    for seed in 0..20 {
+        let disk = SimulatedDisk::new();
+        let catalogue = open(&disk, false);
+        catalogue.put_topics([("a".to_owned(), Some(topic(1)))]).expect("puts");
+        disk.fail_syncs_of("/data/__pillion_catalogue-0/00000000000000000000.log", true);
+        assert!(catalogue.put_topics([("b".to_owned(), Some(topic(2)))]).is_err());
+        disk.fail_syncs_of("/data/__pillion_catalogue-0/00000000000000000000.log", false);
+        let refused = catalogue.put_topics([("c".to_owned(), Some(topic(3)))]);
+        assert!(refused.is_err(), "no later sync makes up for one that failed");
+        assert!(catalogue.close().is_err(), "the next start must recover");
+        drop(catalogue);
+        if seed > 0 {
+            disk.crash(seed);
+        }
+        let catalogue = open(&disk, false);
+        assert_eq!(catalogue.topics().expect("reads"), [("a".to_owned(), topic(1))], "seed {seed}");
+        catalogue.put_topics([("d".to_owned(), Some(topic(4)))]).expect("puts again");
+    }
+}
+
+#[test]
+fn it_is_compacted_though_the_broker_is_never_stopped_cleanly() {
+    let disk = SimulatedDisk::new();
+    for (seed, clean) in [(1, false), (2, false)] {
+        let catalogue = open(&disk, clean);
+        catalogue.begin_leader_epoch(clean).expect("begins");
+        for number in 0..60 {
+            let topics: Vec<_> = (0..500).map(|name| (format!("topic-{name}"), Some(topic(number)))).collect();
+            catalogue.put_topics(topics).expect("puts");
+        }
+        catalogue.compact(1 << 20).expect("compacts");
+        let bytes = catalogue.state.lock().log.size();
+        assert!(bytes < 3 << 20, "{bytes} bytes are left");
+        disk.crash(seed);
+        let topics = open(&disk, false).topics().expect("reads");
+        assert!(topics.len() == 500 && topics.iter().all(|(_, record)| *record == topic(59)));
+    }
+}

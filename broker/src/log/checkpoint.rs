@@ -5,7 +5,7 @@ use std::io::{self, IoSlice};
 use super::dirty::FileName;
 use super::format::{leader_epoch_checkpoint, names, partition_metadata, producer_snapshot};
 use super::{Log, LogError};
-use crate::disk::FileKind;
+use crate::disk::{Disk, FileKind};
 
 /// The file with leader epochs.
 pub(super) const LEADER_EPOCHS: &str = "leader-epoch-checkpoint";
@@ -33,6 +33,11 @@ impl Log {
         Ok(())
     }
 
+    /// Whether the recovery point would move if leader epochs were written down.
+    pub(crate) fn waits_for_epochs(&self) -> bool {
+        self.recovery_point_pending.is_some_and(|pending| !self.epochs.is_saved_up_to(pending))
+    }
+
     /// The leader epochs to write down, when some are not; the caller replaces the file without holding the log, then
     /// calls [`Log::epochs_saved`].
     pub(crate) fn unsaved_epochs(&self) -> Option<UnsavedEpochs> {
@@ -48,12 +53,23 @@ impl Log {
         self.epochs.saved(saved.count);
     }
 
+    /// Writes leader epochs down where some are not, for logs whose owner may block: the recovery point waits for them.
+    ///
+    /// # Errors
+    /// [`LogError::Io`].
+    pub(crate) fn save_epochs(&mut self) -> Result<(), LogError> {
+        let Some(unsaved) = self.unsaved_epochs() else { return Ok(()) };
+        unsaved.save(self.files.disk()).map_err(|source| self.failed(source))?;
+        self.epochs_saved(&unsaved);
+        self.sync()
+    }
+
     /// Writes everything down and syncs, for logs whose owner may block: after it a start finds nothing to recover.
     ///
     /// # Errors
     /// [`LogError::Io`].
     pub(crate) fn close(&mut self) -> Result<(), LogError> {
-        if self.prepare_close()? { self.sync() } else { Ok(()) }
+        if self.prepare_close(false)? { self.sync() } else { Ok(()) }
     }
 
     /// Whether a start would not find everything written down.
@@ -63,11 +79,12 @@ impl Log {
     }
 
     /// Writes everything down and cuts what the active file was grown ahead: after the next sync a start finds
-    /// nothing to recover. False when there is nothing to sync. Blocks.
+    /// nothing to recover. False when there is nothing to sync. `whole` says that the caller syncs the disk as a whole.
+    /// Blocks.
     ///
     /// # Errors
     /// [`LogError::Io`].
-    pub(crate) fn prepare_close(&mut self) -> Result<bool, LogError> {
+    pub(crate) fn prepare_close(&mut self, whole: bool) -> Result<bool, LogError> {
         if !self.is_unsaved() {
             return Ok(false);
         }
@@ -83,7 +100,8 @@ impl Log {
         }
         self.write_snapshot().map_err(failed)?;
         if let Some(unsaved) = self.unsaved_epochs() {
-            unsaved.save(files.disk()).map_err(failed)?;
+            let saved = if whole { unsaved.save_unsynced(files.disk()) } else { unsaved.save(files.disk()) };
+            saved.map_err(failed)?;
             self.epochs_saved(&unsaved);
         }
         self.recovery_point_pending = Some(self.next_offset);
@@ -151,7 +169,16 @@ impl UnsavedEpochs {
     ///
     /// # Errors
     /// What the disk says.
-    pub(crate) fn save(&self, disk: &dyn crate::disk::Disk) -> io::Result<()> {
+    pub(crate) fn save(&self, disk: &dyn Disk) -> io::Result<()> {
         disk.replace_small(&self.path, self.content.as_bytes())
+    }
+
+    /// Replaces the file, durable with the caller's next sync of the whole disk. A crash before that may leave an empty
+    /// one, and the epochs are then found in the batches.
+    fn save_unsynced(&self, disk: &dyn Disk) -> io::Result<()> {
+        let aside = self.path.with_extension("tmp");
+        disk.remove(&aside)?;
+        disk.open(&aside)?.write_at(0, &mut [IoSlice::new(self.content.as_bytes())])?;
+        disk.rename(&aside, &self.path)
     }
 }

@@ -5,13 +5,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::frame_reader::FrameReader;
+use super::frame_reader::{Frame, FrameReader, Next};
 use super::listener::Listener;
+use super::request_memory::{Grant, MemoryWait};
 use super::response_queue::ResponseQueue;
 use super::session::{ConnectionId, Principal, Session};
 use crate::broker::BrokerState;
@@ -26,6 +26,8 @@ pub(crate) struct Connection {
     session: Session,
     queue: Arc<ResponseQueue>,
     frames: FrameReader,
+    /// The large frame's place among those who wait for memory; nothing is read meanwhile.
+    waiting: Option<MemoryWait>,
     /// Requests that wait for something until a deadline.
     parked: Vec<Arc<dyn Parked>>,
     /// When bytes last came, or went.
@@ -37,6 +39,7 @@ pub(crate) struct Connection {
 /// What woke the connection.
 enum Event {
     Readable,
+    Memory(Grant),
     Tended,
     Deadline,
     Stop,
@@ -49,6 +52,7 @@ impl Connection {
             session: Session { id: ConnectionId::next(), listener, peer, principal: Principal::Anonymous },
             queue: Arc::new(ResponseQueue::new(stream)),
             frames: FrameReader::default(),
+            waiting: None,
             parked: Vec::new(),
             last_active: Instant::now(),
             frame_began: Instant::now(),
@@ -68,7 +72,8 @@ impl Connection {
     async fn serve(&mut self, stop: &CancellationToken) -> io::Result<()> {
         let queue = Arc::clone(&self.queue);
         let deadline = sleep_until(self.next_deadline());
-        tokio::pin!(deadline);
+        let stopped = stop.cancelled();
+        tokio::pin!(deadline, stopped);
         while !queue.is_closed() {
             if !self.handle_frames().await {
                 return Ok(());
@@ -78,11 +83,12 @@ impl Connection {
             if next < deadline.deadline() || deadline.is_elapsed() {
                 deadline.as_mut().reset(next);
             }
-            let may_read = queue.has_room();
+            let may_read = self.may_read();
             let event = tokio::select! {
                 biased;
-                () = stop.cancelled() => Event::Stop,
+                () = &mut stopped => Event::Stop,
                 readable = queue.stream().readable(), if may_read => readable.map(|()| Event::Readable)?,
+                grant = memory(&mut self.waiting) => Event::Memory(grant),
                 tended = queue.tend() => tended.map(|()| Event::Tended)?,
                 () = &mut deadline => Event::Deadline,
             };
@@ -94,6 +100,7 @@ impl Connection {
                         self.frame_began = self.last_active;
                     }
                 }
+                Event::Memory(grant) => self.go_on(grant),
                 Event::Readable => {
                     if !self.read()? {
                         return Ok(());
@@ -112,10 +119,10 @@ impl Connection {
     /// Reads what has arrived; false at the end of the stream.
     fn read(&mut self) -> io::Result<bool> {
         let is_between_frames = !self.frames.has_part();
-        match self.queue.stream().try_read_buf(self.frames.room()) {
+        match self.frames.read_from(self.queue.stream()) {
             Ok(0) => return Ok(false),
             Ok(_) => self.last_active = Instant::now(),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.frames.release(),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
             Err(error) => return Err(error),
         }
         if is_between_frames {
@@ -127,25 +134,45 @@ impl Connection {
     /// Handles the requests that are here, as far as there is room for their answers; false when the connection is to
     /// be closed. The others wait in the buffer, and deadlines go on.
     async fn handle_frames(&mut self) -> bool {
-        while self.queue.has_room() && !self.queue.is_closed() {
-            let frame = match self.frames.next_frame(self.broker.config.request_bytes_max) {
-                Ok(Some(frame)) => frame,
-                Ok(None) => return true,
+        while self.may_read() && !self.queue.is_closed() {
+            match self.frames.next_frame(self.broker.config.request_bytes_max) {
+                Ok(Next::Frame(frame)) => {
+                    if !self.handle(frame).await {
+                        return false;
+                    }
+                    self.frame_began = Instant::now();
+                }
+                Ok(Next::Large { held, size }) => match self.broker.request_memory.take(held, size) {
+                    Some(grant) => self.frames.give(grant),
+                    None => self.waiting = Some(self.broker.request_memory.wait(held, size)),
+                },
+                Ok(Next::Part) => break,
                 Err(error) => {
                     tracing::warn!(peer = %self.session.peer, listener = self.session.listener.name, "{error}");
                     return false;
                 }
-            };
-            if !self.handle(frame).await {
-                return false;
             }
-            self.frame_began = Instant::now();
         }
+        self.frames.release();
         true
     }
 
+    /// Goes on with the large frame that waited for memory; its time runs from here.
+    fn go_on(&mut self, grant: Grant) {
+        self.waiting = None;
+        self.frames.give(grant);
+        self.last_active = Instant::now();
+        self.frame_began = self.last_active;
+    }
+
+    /// Whether bytes may come: there is memory for them, and room for an answer. A large frame that has begun is read
+    /// to its end whatever answers wait, so that it gives its memory back.
+    fn may_read(&self) -> bool {
+        self.waiting.is_none() && (self.frames.has_large() || self.queue.has_room())
+    }
+
     /// Hands one request to its handler; false when the connection is to be closed.
-    async fn handle(&mut self, frame: Bytes) -> bool {
+    async fn handle(&mut self, frame: Frame) -> bool {
         match dispatch::dispatch(&self.broker, &self.session, &self.queue, frame) {
             Ok(Flow::Done) => true,
             Ok(Flow::Wait(work)) => {
@@ -173,7 +200,7 @@ impl Connection {
 
     /// When the frame that is arriving must be whole; the time does not run while the broker itself does not read.
     fn frame_deadline(&self) -> Option<Instant> {
-        (self.frames.has_part() && self.queue.has_room()).then(|| self.frame_began + self.broker.config.frame_timeout)
+        (self.frames.has_part() && self.may_read()).then(|| self.frame_began + self.broker.config.frame_timeout)
     }
 
     /// Answers parked requests that are due; false when the connection has been silent for too long.
@@ -192,9 +219,9 @@ impl Connection {
         if now.duration_since(self.last_active) < self.broker.config.connection_idle_max {
             return true;
         }
-        // Someone who waits for an answer is not idle: the time runs again from here. Someone who takes none is gone.
+        // Someone who waits for us is not idle: the time runs again from here. Someone who takes no answer is gone.
         self.last_active = now;
-        !self.queue.is_empty() && !self.queue.is_blocked()
+        (self.waiting.is_some() || !self.queue.is_empty()) && !self.queue.is_blocked()
     }
 
     /// Sends what was in flight when the broker was told to stop.
@@ -205,6 +232,14 @@ impl Connection {
         if tokio::time::timeout(DRAIN_TIMEOUT, self.queue.drain()).await.is_err() {
             tracing::debug!(peer = %self.session.peer, "answers in flight were not taken in time");
         }
+    }
+}
+
+/// Waits for the memory asked for; for ever where none was.
+async fn memory(waiting: &mut Option<MemoryWait>) -> Grant {
+    match waiting {
+        Some(wait) => wait.await,
+        None => std::future::pending().await,
     }
 }
 

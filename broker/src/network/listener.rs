@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use rustix::net::sockopt;
 use tokio::net::{TcpListener, TcpStream, lookup_host};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -42,7 +43,7 @@ impl BoundListener {
     ///
     /// # Errors
     /// What the operating system answers.
-    pub(crate) async fn bind(config: &ListenerConfig) -> io::Result<Self> {
+    pub(crate) async fn bind(config: &ListenerConfig, send_buffer_bytes: Option<usize>) -> io::Result<Self> {
         let mut addresses: Vec<SocketAddr> = lookup_host(&config.bind).await?.collect();
         addresses.sort_by_key(SocketAddr::is_ipv6);
         addresses.dedup();
@@ -58,6 +59,10 @@ impl BoundListener {
                 Err(error) if !sockets.is_empty() && error.kind() == io::ErrorKind::AddrNotAvailable => {}
                 Err(error) => return Err(error),
             }
+        }
+        if let Some(bytes) = send_buffer_bytes {
+            // Accepted sockets inherit it.
+            sockets.iter().try_for_each(|socket| sockopt::set_socket_send_buffer_size(socket, bytes))?;
         }
         let Some(first) = sockets.first() else { return Err(io::ErrorKind::AddrNotAvailable.into()) };
         let bound = first.local_addr()?;

@@ -3,9 +3,12 @@
 mod connection;
 mod frame_reader;
 pub(crate) mod listener;
+mod request_memory;
 mod responder;
 mod response_queue;
 pub(crate) mod session;
 
+pub(crate) use frame_reader::Frame;
+pub(crate) use request_memory::{MemoryShare, RequestMemory};
 pub(crate) use responder::Responder;
 pub(crate) use response_queue::ResponseQueue;

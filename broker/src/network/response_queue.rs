@@ -19,6 +19,9 @@ use crate::log::LogSlice;
 
 /// Requests a connection may have unanswered; it is not read from beyond.
 const IN_FLIGHT_MAX: usize = 128;
+/// Bytes of answers in memory that a connection may leave untaken; it is not read from beyond. What is sent from a
+/// log's file takes none.
+const UNSENT_BYTES_MAX: usize = 256 * 1024;
 /// Parts sent by one system call.
 const GATHERED_MAX: usize = 32;
 /// Bytes of a file sent by one system call, after a look whether they are in memory.
@@ -48,6 +51,8 @@ struct State {
     slots: VecDeque<Slot>,
     /// Number of the slot in front.
     first: u64,
+    /// Bytes in memory of the answers that are ready.
+    unsent_bytes: usize,
     /// The socket took no more, or memory has no more: the connection's task goes on.
     blocked: bool,
     /// What is to be brought into memory first, where it is that.
@@ -88,7 +93,9 @@ impl ResponseQueue {
     pub(crate) fn complete(&self, slot: u64, parts: VecDeque<Part>) {
         let mut state = self.state.lock();
         let index = slot.checked_sub(state.first).map(|index| index as usize);
-        if let Some(place) = index.and_then(|index| state.slots.get_mut(index)) {
+        let State { slots, unsent_bytes, .. } = &mut *state;
+        if let Some(place) = index.and_then(|index| slots.get_mut(index)) {
+            *unsent_bytes += parts.iter().map(Part::bytes_in_memory).sum::<usize>();
             *place = Slot::Ready(parts);
         }
         if index == Some(0) && !state.blocked {
@@ -112,7 +119,7 @@ impl ResponseQueue {
 
     /// Whether there is room for another request.
     pub(crate) fn has_room(&self) -> bool {
-        self.state.lock().slots.len() < IN_FLIGHT_MAX
+        self.state.lock().has_room()
     }
 
     /// Whether every request has been answered.
@@ -158,7 +165,7 @@ impl ResponseQueue {
 
     /// Sends the answers in front, as far as they are ready and the socket takes them.
     fn send_ready(&self, state: &mut State) {
-        let was_full = state.slots.len() >= IN_FLIGHT_MAX;
+        let was_full = !state.has_room();
         while !state.closed {
             while matches!(state.slots.front(), Some(Slot::Ready(parts)) if parts.is_empty()) {
                 state.slots.pop_front();
@@ -175,7 +182,7 @@ impl ResponseQueue {
                 Some(Part::Bytes(_)) => self.send_bytes(&state.slots),
             };
             match sent {
-                Ok(sent) => advance(&mut state.slots, sent),
+                Ok(sent) => state.advance(sent),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     state.blocked = true;
                     break;
@@ -239,27 +246,53 @@ fn front_part(slots: &VecDeque<Slot>) -> Option<&Part> {
     }
 }
 
-/// Takes `sent` bytes off the parts in front, over as many answers as they span.
-fn advance(slots: &mut VecDeque<Slot>, mut sent: usize) {
-    for slot in slots {
-        let Slot::Ready(parts) = slot else { return };
-        while let Some(part) = parts.front_mut() {
-            let length = match part {
-                Part::Bytes(bytes) => bytes.len(),
-                Part::File(slice) => slice.length,
-            };
-            if sent < length {
-                match part {
-                    Part::Bytes(bytes) => bytes.advance(sent),
-                    Part::File(slice) => {
-                        slice.position += sent as u64;
-                        slice.length -= sent;
-                    }
+impl State {
+    fn has_room(&self) -> bool {
+        self.slots.len() < IN_FLIGHT_MAX && self.unsent_bytes < UNSENT_BYTES_MAX
+    }
+
+    /// Takes `sent` bytes off the parts in front, over as many answers as they span.
+    fn advance(&mut self, mut sent: usize) {
+        for slot in &mut self.slots {
+            let Slot::Ready(parts) = slot else { return };
+            while let Some(part) = parts.front_mut() {
+                let now = sent.min(part.length());
+                if matches!(part, Part::Bytes(_)) {
+                    self.unsent_bytes -= now;
                 }
-                return;
+                if now < part.length() {
+                    part.advance(now);
+                    return;
+                }
+                sent -= now;
+                parts.pop_front();
             }
-            sent -= length;
-            parts.pop_front();
+        }
+    }
+}
+
+impl Part {
+    fn length(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::File(slice) => slice.length,
+        }
+    }
+
+    fn bytes_in_memory(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::File(_) => 0,
+        }
+    }
+
+    fn advance(&mut self, sent: usize) {
+        match self {
+            Self::Bytes(bytes) => bytes.advance(sent),
+            Self::File(slice) => {
+                slice.position += sent as u64;
+                slice.length -= sent;
+            }
         }
     }
 }

@@ -29,7 +29,7 @@ impl Partition {
         if state.closed.is_some() {
             return Ok(());
         }
-        state.log.prepare_close()?;
+        state.log.prepare_close(sync == ClosingSync::Whole)?;
         match sync {
             ClosingSync::OneByOne => state.log.sync()?,
             ClosingSync::Whole => {

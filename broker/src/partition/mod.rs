@@ -152,10 +152,9 @@ impl Partition {
         }
         let (began, now_ms) = (Instant::now(), now_ms());
         let appended = state.log.append(batch, header, self.shared.leader_epoch, now_ms)?;
-        if began.elapsed() > SLOW_WRITE {
-            let until = self.nanoseconds() + SLOW_FOR.as_nanos() as i64;
-            self.slow_until.store(until, Ordering::Relaxed);
-        }
+        // A slow disk stays slow; a write that was only interrupted is followed by quick ones.
+        let slow_until = if began.elapsed() > SLOW_WRITE { self.nanoseconds() + SLOW_FOR.as_nanos() as i64 } else { 0 };
+        self.slow_until.store(slow_until, Ordering::Relaxed);
         self.appended(state, batch.len() as u64, i64::from(header.record_count), now_ms);
         Ok(appended)
     }

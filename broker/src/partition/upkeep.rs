@@ -43,7 +43,8 @@ impl Partition {
     pub(crate) fn write_checkpoint(self: &Arc<Self>) -> Result<(), LogError> {
         let unsaved = {
             let state = self.state.lock();
-            if state.closed.is_some() {
+            let is_due = state.log.bytes_unchecked() >= UNCHECKED_BYTES || state.log.waits_for_epochs();
+            if state.closed.is_some() || !is_due {
                 return Ok(());
             }
             state.log.unsaved_epochs()
@@ -59,10 +60,12 @@ impl Partition {
             }
         }
         let mut state = self.state.lock();
-        if state.closed.is_some() || state.log.bytes_unchecked() < UNCHECKED_BYTES {
+        if state.closed.is_some() {
             return Ok(());
         }
-        state.log.prepare_checkpoint()?;
+        if state.log.bytes_unchecked() >= UNCHECKED_BYTES {
+            state.log.prepare_checkpoint()?;
+        }
         let schedule = !state.sync_queued;
         state.sync_queued = true;
         drop(state);

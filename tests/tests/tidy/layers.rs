@@ -14,7 +14,7 @@ struct Layer {
     never: &'static [&'static str],
 }
 
-const LAYERS: [Layer; 8] = [
+const LAYERS: [Layer; 9] = [
     Layer { folder: "wire/derive", may: &[], never: &[] },
     Layer { folder: "wire", may: &["pillion-wire-derive"], never: &[] },
     Layer { folder: "client", may: &["pillion-wire"], never: &["pillion-cdc"] },
@@ -26,6 +26,7 @@ const LAYERS: [Layer; 8] = [
         may: &["pillion-broker", "pillion-cdc", "pillion-client", "pillion-trace-context", "pillion-wire"],
         never: &[],
     },
+    Layer { folder: "bench", may: &["pillion-wire"], never: &["pillion-cdc", "pillion-client"] },
     Layer {
         folder: "examples/saga",
         may: &[],

@@ -152,9 +152,5 @@ fn data(place: Place, isolation: Isolation) -> PartitionData {
 }
 
 fn in_answer(aborted: &crate::log::AbortedTransaction) -> AbortedTransaction {
-    AbortedTransaction {
-        producer_id: aborted.producer_id,
-        first_offset: aborted.first_offset,
-        ..AbortedTransaction::default()
-    }
+    AbortedTransaction { producer_id: aborted.producer_id, first_offset: aborted.first_offset }
 }

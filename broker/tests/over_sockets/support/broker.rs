@@ -66,6 +66,11 @@ impl TestBroker {
         running.addresses().iter().map(|(_, address)| *address).collect()
     }
 
+    /// Bytes of large requests it is receiving or working on.
+    pub(crate) fn request_bytes_in_use(&self) -> usize {
+        self.running.as_ref().expect("it runs until it is stopped").request_bytes_in_use()
+    }
+
     /// A new connection.
     pub(crate) fn client(&self) -> Client {
         Client::connect(self.address)
