@@ -118,3 +118,21 @@ fn a_stop_after_a_failed_sync_is_not_taken_for_a_clean_one() {
     let broker = start(&disk);
     assert!(read_all(&mut broker.client(), "t", 0).len() >= shown, "a record was read and taken back");
 }
+
+#[test]
+fn a_slow_sync_holds_up_its_own_partition_only() {
+    let (disk, broker, mut client) = topic();
+    let held = disk.hold_syncs_of("/data/t-0");
+    let mut slow = broker.client();
+    slow.send(&produce_request("t", 0, batch(&["slow"])), 9);
+    eventually("the sync is under way", || held.waiting() > 0);
+    for partition in [1, 2, 1, 2] {
+        assert_eq!(produce(&mut client, "t", partition, batch(&["quick"])).error_code, 0);
+    }
+    assert_eq!(list_offset(&mut client, "t", 0, -1).offset, 1, "what is not durable is not shown");
+    assert_eq!(read_all(&mut client, "t", 0).len(), 1);
+    held.release();
+    let answer = slow.receive::<pillion_wire::messages::ProduceRequest>(9);
+    assert_eq!(answer.responses[0].partition_responses[0].error_code, 0);
+    assert_eq!(read_all(&mut client, "t", 0).len(), 2);
+}
