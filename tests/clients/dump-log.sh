@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Kafka's own DumpLogSegments over every file that a broker leaves on disk: small segments, idempotent producers, several
 # codecs, compaction; after a clean stop, and after a kill under load, a restart and a clean stop. It must find as many
-# batches as `pillion log verify` does, pass every index, and complain of nothing. One exception: of a compacted log it
-# says that offsets are missing, which is what compaction does.
+# batches as `pillion log verify` does, pass every index, and complain of nothing. Three exceptions, of which it complains
+# in Kafka's own files too: offsets missing in a compacted log, which is what compaction does; time index entries there
+# for batches that compaction emptied ("log timestamp: -1"); and of every segment but a log's first, that "-1 is followed
+# by" its first offset.
 #
 #   KAFKA_RUN="/opt/kafka/bin/kafka-run-class.sh" tests/clients/dump-log.sh [PILLION]
 #
@@ -17,6 +19,7 @@ pillion=${1:-${CARGO_TARGET_DIR:-$here/../../target}/debug/pillion}
 work=$(mktemp -d)
 data=$work/data
 broker=
+address=127.0.0.1:0 # the first start finds a port, the later ones keep it
 end() {
   [[ -z $broker ]] || kill -KILL "$broker" 2>/dev/null || true
   if [[ -n ${KEEP:-} ]]; then echo "left in $work"; else rm -rf "$work"; fi
@@ -31,8 +34,8 @@ fail() {
 # Kafka's own tools refuse segment.bytes below 1 MiB, so the broker's settings make segments small.
 start() {
   : >"$work/address"
-  "$pillion" broker --data-dir "$data" --listen 127.0.0.1:0 \
-    --set log.segment.bytes=10000 --set log.index.interval.bytes=200 --set num.partitions=3 \
+  "$pillion" broker --data-dir "$data" --listen "$address" \
+    --set log.segment.bytes=3000 --set log.index.interval.bytes=200 --set num.partitions=3 \
     --set log.cleaner.backoff.ms=100 --set log.cleaner.min.cleanable.ratio=0.01 \
     --set log.flush.offset.checkpoint.interval.ms=200 --set log.segment.delete.delay.ms=0 \
     >"$work/address" 2>>"$work/broker.log" &
@@ -56,10 +59,11 @@ wait_for() {
   done
 }
 
-# produce RUN TOPIC CODEC: thirty records of ten keys, a few batches, by a producer of its own.
+# produce RUN TOPIC CODEC: thirty records of ten keys, three batches a partition or so, by a producer of its own.
 produce() {
   local number
   for number in {0..29}; do
+    ((number % 10)) || sleep 0.01
     printf 'key-%d:%s record %02d of run %s %0100d\n' $((number % 10)) "$3" "$number" "$1" "$number"
   done | "$pillion" produce -b "$address" "$2" -K : -z "$3"
 }
@@ -93,9 +97,10 @@ check() { # check WHEN
   batches=$(sed -n 's/.*"type":"summary".*/&/p' "$work/verify" | sed 's/.*"batches":\([0-9]*\).*/\1/')
 
   printed=$(dump --deep-iteration --files "$(files log)") || fail "$1, DumpLogSegments fails: $printed"
-  # A compacted log's offsets, named file by file below the headline.
-  complaints=$(grep -iE 'invalid bytes|isvalid: false|non-consecutive|mismatch|out of order|exception|error' <<<"$printed" |
-    grep -vE '^Non-consecutive offsets in .*/(compacted|__pillion_catalogue)-[0-9]+/' || true)
+  # shellcheck disable=SC2016
+  complaints=$(awk '/^Non-consecutive offsets in / { file = $0; next }
+    / is followed by / { if (!/^ *-1 / && file !~ /\/(compacted|__pillion_catalogue)-[0-9]+\//) print file ":" $0; next }
+    tolower($0) ~ /invalid bytes|isvalid: false|mismatch|out of order|exception|error/' <<<"$printed")
   [[ -z $complaints ]] || fail "$1, of the segments: $complaints"
   seen=$(grep -c '^baseOffset: .* isvalid: true' <<<"$printed")
   [[ $seen == "$batches" ]] || fail "$1, DumpLogSegments sees $seen batches, pillion log verify $batches"
@@ -106,7 +111,11 @@ check() { # check WHEN
   [[ $seen == $(tr , '\n' <<<"$indexes" | wc -l) ]] || fail "$1, not every index passed the sanity check: $printed"
 
   printed=$(dump --verify-index-only --files "$indexes") || fail "$1, the indexes cannot be verified: $printed"
-  complaints=$(grep -vE '^Dumping |^$' <<<"$printed" || true)
+  # shellcheck disable=SC2016
+  complaints=$(awk '/^Dumping |^$/ { next }
+    /^Found timestamp mismatch in / { file = $0; next }
+    file ~ /\/compacted-[0-9]+\// && / log timestamp: -1$/ { next }
+    { print file ":" $0 }' <<<"$printed")
   [[ -z $complaints ]] || fail "$1, of the indexes: $complaints"
 
   printed=$(dump --files "$(files snapshot txnindex)") || fail "$1, of snapshots: $printed"
@@ -130,11 +139,8 @@ load=$!
 sleep 1
 kill -KILL "$broker"
 wait "$broker" 2>/dev/null || true
-broker=
-# Its client would try for two minutes.
-kill "$load" 2>/dev/null || true
-wait "$load" 2>/dev/null || true
 start
+wait "$load" || fail "records were not delivered through the broker's restart"
 produce_runs 41 45
 stop
 check "after a kill under load, a restart and a clean stop"

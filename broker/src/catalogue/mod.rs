@@ -65,7 +65,7 @@ impl Catalogue {
         let entries = replay(&log)?;
         let leader_epoch = record::read::<LeaderEpochRecord>(entries.get(LEADER_EPOCH_KEY))?;
         let producer_ids = record::read::<ProducerIdsRecord>(entries.get(PRODUCER_IDS_KEY))?;
-        let next_producer_id = producer_ids.map_or(0, |record| record.next_producer_id);
+        let next_producer_id = producer_ids.map_or_else(first_producer_id, |record| record.next_producer_id);
         let state = State {
             log,
             entries,
@@ -127,8 +127,8 @@ impl Catalogue {
         self.state.lock().write(changes)
     }
 
-    /// Takes over what another program kept in the data directory, as one durable batch, all or nothing. The epoch and
-    /// the producer ids begin where that program's ended. Blocks.
+    /// Takes over what another program kept in the data directory, as one durable batch, all or nothing. The epoch
+    /// begins where that program's ended, producer ids above its own. Blocks.
     ///
     /// # Errors
     /// [`CatalogueError`] when it cannot be written.
@@ -138,6 +138,7 @@ impl Catalogue {
         leader_epoch: i32,
         next_producer_id: i64,
     ) -> Result<(), CatalogueError> {
+        let next_producer_id = first_producer_id().max(next_producer_id);
         let mut changes = vec![
             (LEADER_EPOCH_KEY.to_owned(), Some(record::write(&LeaderEpochRecord { leader_epoch })?)),
             (PRODUCER_IDS_KEY.to_owned(), Some(record::write(&ProducerIdsRecord { next_producer_id })?)),
@@ -202,6 +203,14 @@ impl Catalogue {
         }
         Ok(state.log.close()?)
     }
+}
+
+/// Where a catalogue's producer ids begin. Kafka counts from 0, and takes a batch whose id and sequence its log holds for
+/// one sent again: it would acknowledge and drop it. So that logs can be carried from one broker to another, each
+/// catalogue begins somewhere of its own, far above what Kafka gives out, and below 2^53, up to which clients that keep
+/// numbers as fractions are exact.
+fn first_producer_id() -> i64 {
+    1 << 52 | i64::from(rand::random::<u32>()) << 20
 }
 
 /// Settings of the catalogue's own log, compiled in: they must be known before anything can be read.

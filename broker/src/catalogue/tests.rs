@@ -49,6 +49,21 @@ fn a_producer_id_is_never_given_out_twice() {
 }
 
 #[test]
+fn producer_ids_of_two_brokers_and_of_kafka_are_apart() {
+    let (here, there) = (SimulatedDisk::new(), SimulatedDisk::new());
+    let of = |disk: &SimulatedDisk| open(disk, false).next_producer_id().expect("gives one");
+    let (here, there) = (of(&here), of(&there));
+    assert!(here.abs_diff(there) >= 1 << 20, "{here} and {there}");
+    for id in [here, there] {
+        assert!((1 << 52..1 << 53).contains(&id), "{id}");
+    }
+    let adopted = SimulatedDisk::new();
+    let catalogue = open(&adopted, false);
+    catalogue.adopt([], 1, 3_000).expect("takes over");
+    assert!(catalogue.next_producer_id().expect("gives one") >= 1 << 52, "Kafka will go on from 3000");
+}
+
+#[test]
 fn the_leader_epoch_rises_after_an_unclean_stop_only() {
     let disk = SimulatedDisk::new();
     let catalogue = open(&disk, false);

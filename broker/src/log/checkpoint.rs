@@ -117,8 +117,12 @@ impl Log {
     }
 
     /// Writes the topic's id into the partition's directory, for Kafka's tools and for a way back to Kafka; the
-    /// catalogue is what this broker goes by, so the file need not be synced.
+    /// catalogue is what this broker goes by, so the file need not be synced. A log of no topic, the catalogue's own,
+    /// has none: an id of zeroes is not one.
     pub(super) fn write_metadata(&self) -> io::Result<()> {
+        if self.topic_id.is_nil() {
+            return Ok(());
+        }
         let content = partition_metadata::encode(self.topic_id);
         let path = self.files.path_of(PARTITION_METADATA);
         if self.files.disk().length_of(&path)? == Some(content.len() as u64) {
