@@ -70,7 +70,7 @@ impl Cost {
     }
 
     /// Which part of the bytes came from the disk.
-    pub(super) fn from_disk(&self) -> String {
+    pub(super) fn disk_part(&self) -> String {
         format!("{:.0} %", 100.0 * self.disk_read_bytes as f64 / self.bytes as f64)
     }
 

@@ -47,7 +47,7 @@ pub(super) fn table(bench: &Bench) -> Result<String> {
                     let [speed, cpu, voluntary, involuntary] = cost.cells();
                     let chunk = format!("{} KiB", chunk >> 10);
                     let way = name.to_owned();
-                    lines.push([way, cost.from_disk(), order.to_owned(), chunk, speed, cpu, voluntary, involuntary]);
+                    lines.push([way, cost.disk_part(), order.to_owned(), chunk, speed, cpu, voluntary, involuntary]);
                 }
             }
         }

@@ -95,7 +95,7 @@ pub(super) fn table(bench: &Bench) -> Result<String> {
             let [speed, cpu, voluntary, involuntary] = cost.cells();
             let reader = crate::figures::number(reader_cpu.as_secs_f64() / cost.gigabytes());
             let chunk = format!("{} KiB", chunk >> 10);
-            lines.push([name.to_owned(), cost.from_disk(), chunk, speed, cpu, reader, voluntary, involuntary]);
+            lines.push([name.to_owned(), cost.disk_part(), chunk, speed, cpu, reader, voluntary, involuntary]);
         }
     }
     let head =

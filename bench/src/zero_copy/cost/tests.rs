@@ -13,7 +13,7 @@ fn the_measurement_in_the_middle_is_taken() {
     };
     let middle = middle_of(3, |cost| cost, || Ok(cost(left.next().unwrap()))).unwrap();
     assert_eq!(middle.cpu, Duration::from_millis(5));
-    assert_eq!(middle.from_disk(), "50 %");
+    assert_eq!(middle.disk_part(), "50 %");
     assert_eq!(left.next(), None);
     assert_eq!(cost(250).cells(), ["1,000", "0.25", "0", "0"]);
 }
