@@ -81,9 +81,9 @@ fn compacted() -> LogConfig {
 /// A partition whose recovery point has passed a roll, so that something may be compacted.
 fn filled(disk: &SimulatedDisk) -> Arc<Partition> {
     let partition = partition_with(disk, Durability::Sync, compacted());
-    fill(&partition, 1);
-    partition.write_checkpoint().expect("saves the epochs");
-    fill(&partition, 60);
+    fill(&partition, 61);
+    partition.write_checkpoint().expect("saves the epochs that the recovery point waits for");
+    wait_until_recovery_point(&partition, 40);
     assert!(partition.cleanable(NOW_MS).is_some());
     partition
 }
