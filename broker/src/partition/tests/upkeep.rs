@@ -182,3 +182,25 @@ fn no_records_are_deleted_of_a_partition_that_is_offline() {
     assert!(!told.recv_timeout(LONG).expect("is told"));
     assert!(matches!(partition.delete_records(2), Err(LogError::Offline(_))));
 }
+
+#[test]
+fn after_a_failed_sync_a_start_believes_only_what_was_synced_whatever_was_shown() {
+    let disk = SimulatedDisk::new();
+    let config = LogConfig { flush_messages: 5, ..config() };
+    let before = partition_with(&disk, Durability::Async, config);
+    fill(&before, 5);
+    let began = Instant::now();
+    while before.state.lock().durable_end < 5 {
+        assert!(began.elapsed() < LONG, "it is never synced");
+        thread::sleep(Duration::from_millis(1));
+    }
+    disk.fail_syncs_of("/data/t-0/00000000000000000000.log", true);
+    fill(&before, 5);
+    while before.state.lock().closed.is_none() {
+        assert!(began.elapsed() < LONG, "it is never taken offline");
+        thread::sleep(Duration::from_millis(1));
+    }
+    disk.fail_syncs_of("/data/t-0/00000000000000000000.log", false);
+    assert_eq!(before.offsets().high_watermark, 10, "they were shown");
+    assert_eq!(partition(&disk, Durability::Async).offsets().log_end_offset, 5);
+}
