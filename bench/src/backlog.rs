@@ -169,8 +169,8 @@ impl Backlog {
     fn conditions(&self, broker: &str) -> String {
         format!(
             "{} partitions, batches of {} × {} B, acks=all. The broker: {broker}.\n\
-             Second connection: one record of 100 B to a topic of its own, from when it was due ({} a second) to a long \
-             poll's answer.",
+             Second connection: one record of 100 B to a topic of its own, {} a second, from its sending to a long \
+             poll's answer; records due while one is under way count with what is left of it.",
             self.partitions,
             self.batch_records,
             self.record_size,

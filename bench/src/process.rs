@@ -82,6 +82,11 @@ pub(crate) fn thread_switches() -> Result<(u64, u64)> {
     Ok((field(&status, "voluntary_ctxt_switches:")?, field(&status, "nonvoluntary_ctxt_switches:")?))
 }
 
+/// Bytes that the calling thread has had read from disks.
+pub(crate) fn thread_disk_reads() -> Result<u64> {
+    field(&fs::read_to_string("/proc/thread-self/io")?, "read_bytes:")
+}
+
 /// Processor time of the calling thread.
 pub(crate) fn thread_cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

@@ -4,9 +4,11 @@
 //! places from round to round; figures are medians over the rounds. Every measurement is also a JSON line in a file.
 
 mod goal;
+mod names;
 mod plan;
 mod results;
 mod rows;
+mod scale;
 pub(crate) mod table;
 
 use std::fs;
@@ -16,8 +18,9 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Args;
 
-use self::plan::{Plan, Scale};
+use self::plan::Plan;
 use self::results::{Results, Side};
+use self::scale::Scale;
 use crate::children::OwnFolder;
 use crate::figures::{Figures, number};
 use crate::limits::Limits;
@@ -75,15 +78,15 @@ impl Suite {
                     self.side(round, side, program, durability, &scale, &mut results)?;
                 }
             }
-            if let Some(count) = scale.many_partitions.filter(|_| self.wants(plan::MANY_PARTITIONS)) {
+            if let Some(count) = scale.many_partitions.filter(|_| self.wants(names::MANY_PARTITIONS)) {
                 eprintln!("round {round}: pillion, {count} partitions");
-                results.add(round, Side::Pillion, plan::MANY_PARTITIONS, self.many_partitions(&pillion, count)?)?;
+                results.add(round, Side::Pillion, names::MANY_PARTITIONS, self.many_partitions(&pillion, count)?)?;
             }
         }
         if let Program::Pillion(binary) = &pillion {
             let mut figures = Figures::default();
             figures.add("binary_mb", fs::metadata(binary)?.len() as f64 / 1e6);
-            results.add(0, Side::Pillion, plan::BINARY, figures)?;
+            results.add(0, Side::Pillion, names::BINARY, figures)?;
         }
         println!("{}", machine(&results, steal.percent()));
         println!("{}", table::render(&rows::rows(&scale), &results));
@@ -109,15 +112,15 @@ impl Suite {
     ) -> Result<()> {
         let mut plan = Plan::of(durability, scale);
         plan.retain(|load| self.wants(load));
-        let wants_start = durability == Durability::Written && self.wants(plan::START);
+        let wants_start = durability == Durability::Written && self.wants(names::START);
         if plan.is_empty() && !wants_start {
             return Ok(());
         }
-        eprintln!("round {round}: {}, {}", program.name(), plan::name_of(durability));
+        eprintln!("round {round}: {}, {}", program.name(), names::name_of(durability));
         let folder = OwnFolder::data(&self.directory, program.name())?;
         let mut server = program.start(folder.path(), durability, |command| command)?;
         if wants_start {
-            results.add(round, side, plan::START, start::look(&server, scale.idle_seconds)?)?;
+            results.add(round, side, names::START, start::look(&server, scale.idle_seconds)?)?;
         }
         plan.run(&server, |load, figures| results.add(round, side, load, figures)).or_else(|error| {
             server.check_running()?;
@@ -125,7 +128,7 @@ impl Suite {
         })?;
         let mut figures = Figures::default();
         figures.add("peak_resident_mb", plan.peak_resident_mb());
-        results.add(round, side, &plan::peak(durability), figures)?;
+        results.add(round, side, &names::peak(durability), figures)?;
         server.stop()
     }
 
@@ -166,7 +169,7 @@ impl Suite {
 fn machine(results: &Results, steal_percent: Option<f64>) -> String {
     let limit = |name: &str| results.median(Side::Machine, "limits", name).map_or_else(|| "–".to_owned(), number);
     let null = |load: &str, name: &str| results.median(Side::Null, load, name).map_or_else(|| "–".to_owned(), number);
-    let (batches, single) = (plan::null_batches(), plan::single_record(Durability::Written, plan::KIB));
+    let (batches, single) = (names::null_batches(), names::single_record(Durability::Written, names::KIB));
     let steal = steal_percent.map_or_else(String::new, |percent| {
         format!("\n- the host took {} % of the processors' time away during the run", number(percent))
     });

@@ -97,12 +97,3 @@ impl Bench {
         Ok(())
     }
 }
-
-impl Cache {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Hot => "hot",
-            Self::Cold => "cold",
-        }
-    }
-}

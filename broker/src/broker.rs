@@ -137,6 +137,7 @@ impl BrokerState {
         self.catalogue.put_topics([(name.to_owned(), None)])?;
         self.topics.remove(&[name]);
         self.groups.topic_deleted(&topic.name);
+        let mut result = Ok(());
         for partition in &topic.partitions {
             partition.delete();
             let directory = self.partition_directory(name, partition.index());
@@ -148,10 +149,11 @@ impl BrokerState {
                 Err(error) => Err(error),
                 Ok(()) => self.partitions.disk().remove(&aside),
             };
-            removed.map_err(|source| TopicChangeError::Io { path: directory, source })?;
+            // Whoever waits for the other partitions must be told all the same.
+            result = result.and(removed.map_err(|source| TopicChangeError::Io { path: directory, source }));
         }
         // A topic made under the same name must not be held against this one's offsets.
-        self.write_checkpoints()
+        self.write_checkpoints().and(result)
     }
 
     /// A new topic in service.

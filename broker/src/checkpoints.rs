@@ -50,7 +50,8 @@ impl Checkpoints {
     pub(crate) fn opening(&self, topic: &str, partition: i32) -> Opening {
         let of = |offsets: &Offsets| {
             let partitions = offsets.get(topic)?;
-            partitions.iter().find(|(index, _)| *index == partition).map(|(_, offset)| *offset)
+            let place = partitions.binary_search_by_key(&partition, |(index, _)| *index).ok()?;
+            Some(partitions[place].1)
         };
         Opening {
             clean: self.clean,
@@ -118,5 +119,6 @@ fn read(disk: &dyn Disk, path: &Path) -> io::Result<Offsets> {
     for (topic, partition, offset) in entries {
         offsets.entry(topic).or_default().push((partition, offset));
     }
+    offsets.values_mut().for_each(|partitions| partitions.sort_unstable());
     Ok(offsets)
 }

@@ -24,6 +24,7 @@ impl From<&LogError> for ErrorCode {
     fn from(error: &LogError) -> Self {
         match error {
             LogError::OffsetOutOfRange { .. } => Self::OffsetOutOfRange,
+            LogError::Deleted => Self::UnknownTopicOrPartition,
             LogError::Io { .. }
             | LogError::Damaged { .. }
             | LogError::NotCached

@@ -24,9 +24,9 @@ const WARM_UP: usize = 50;
 /// What the second connection felt in one phase.
 #[derive(Debug, Default)]
 pub(super) struct Felt {
-    /// From when each record was due to its sight by a long poll.
+    /// From each record's sending to its sight by a long poll.
     pub(super) latencies: Latencies,
-    /// How often records began to take longer than [`STALL`].
+    /// Records that took longer than [`STALL`].
     pub(super) stalls: u64,
 }
 
@@ -73,15 +73,29 @@ impl Probe {
 fn probe(mut way: RecordsWay, interval: Duration, felt: &Mutex<Felt>, is_over: &AtomicBool) -> Result<()> {
     socket::sharpen_timers();
     let mut due = Instant::now();
-    let mut is_stalled = false;
     while !is_over.load(Ordering::Relaxed) {
-        let times = way.once(Some(due))?;
-        let was_stalled = std::mem::replace(&mut is_stalled, times.seen > STALL);
-        let mut felt = felt.lock().unwrap_or_else(PoisonError::into_inner);
-        felt.latencies.record(times.seen);
-        // Records that were due during a stall are late too: they count as latencies, but not as further stalls.
-        felt.stalls += u64::from(is_stalled && !was_stalled);
-        due += interval;
+        let seen = way.once(Some(due))?.seen;
+        felt.lock().unwrap_or_else(PoisonError::into_inner).record(seen, interval);
+        due = (due + interval).max(Instant::now());
     }
     Ok(())
 }
+
+impl Felt {
+    /// A record's time. Those that were due while it was under way are not sent, but would have felt what was left of
+    /// it: they count with that, or else one stall of a second would be one slow record among many quick ones.
+    fn record(&mut self, seen: Duration, interval: Duration) {
+        self.stalls += u64::from(seen > STALL);
+        let mut left = seen;
+        loop {
+            self.latencies.record(left);
+            match left.checked_sub(interval) {
+                Some(rest) if !rest.is_zero() => left = rest,
+                _ => return,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,11 @@
-//! Which loads run against a broker, in which order, under which names.
+//! Which loads run against a broker, and in which order.
 
 use anyhow::{Context, Result};
 
+use super::names::{
+    CONNECTIONS, KIB, PARTITIONS, SIZES, fetch, many_records, null_batches, paced, produce, roundtrip, single_record,
+};
+use super::scale::Scale;
 use crate::connection::Connection;
 use crate::figures::Figures;
 use crate::load::Target;
@@ -11,135 +15,6 @@ use crate::load::partitions::PartitionsLoad;
 use crate::load::produce::ProduceLoad;
 use crate::load::roundtrip::RoundtripLoad;
 use crate::server::{Durability, Server};
-
-/// Bytes of a record's value in the first of the two kinds of every load.
-pub(super) const KIB: usize = 1024;
-/// Bytes of a record's value: those that every produce, fetch and roundtrip load is run with.
-pub(super) const SIZES: [usize; 2] = [KIB, 200];
-/// Name of the start and of the idleness behind it.
-pub(super) const START: &str = "start and idleness";
-/// Name of the size of the binary.
-pub(super) const BINARY: &str = "binary";
-/// Name of idle connections.
-pub(super) const CONNECTIONS: &str = "idle connections";
-/// Name of a thousand partitions.
-pub(super) const PARTITIONS: &str = "partitions";
-/// Name of ten thousand partitions, started again.
-pub(super) const MANY_PARTITIONS: &str = "many partitions";
-
-/// How long everything takes.
-#[derive(Debug, Clone)]
-pub(super) struct Scale {
-    /// Bytes of values that a produce load writes at most.
-    produce_bytes: u64,
-    /// Records before a load that are not measured: a virtual machine compiles while it runs.
-    warmup: u64,
-    /// Seconds of a produce or fetch load at most.
-    seconds: f64,
-    /// Records of a roundtrip load.
-    roundtrips: u64,
-    /// Seconds of paced and of one-record loads.
-    single_seconds: f64,
-    /// Idle connections.
-    pub(super) connections: usize,
-    /// Partitions made and used.
-    pub(super) partitions: u32,
-    /// Partitions that are made, used and started again; ours only.
-    pub(super) many_partitions: Option<u32>,
-    /// Seconds of idleness.
-    pub(super) idle_seconds: f64,
-    /// Seconds for each of the machine's limits.
-    pub(super) limit_seconds: f64,
-}
-
-impl Scale {
-    /// What figures are taken from.
-    pub(super) fn full() -> Self {
-        Self {
-            produce_bytes: 2 << 30,
-            warmup: 200_000,
-            seconds: 8.0,
-            roundtrips: 5_000,
-            single_seconds: 5.0,
-            connections: 2_000,
-            partitions: 1_000,
-            many_partitions: Some(10_000),
-            idle_seconds: 10.0,
-            limit_seconds: 3.0,
-        }
-    }
-
-    /// A quick look; figures of a virtual machine that has just begun are too low.
-    pub(super) fn quick() -> Self {
-        Self {
-            produce_bytes: 256 << 20,
-            warmup: 50_000,
-            seconds: 2.0,
-            roundtrips: 1_000,
-            single_seconds: 1.0,
-            connections: 500,
-            partitions: 200,
-            many_partitions: None,
-            idle_seconds: 2.0,
-            limit_seconds: 0.5,
-        }
-    }
-}
-
-/// A durability's name.
-pub(super) fn name_of(durability: Durability) -> &'static str {
-    match durability {
-        Durability::Written => "written",
-        Durability::Synced => "synced",
-    }
-}
-
-/// A record size's name.
-pub(super) fn size_name(bytes: usize) -> String {
-    if bytes.is_multiple_of(KIB) { format!("{} KiB", bytes / KIB) } else { format!("{bytes} B") }
-}
-
-/// Name of produce loads with batches of 100.
-pub(super) fn produce(durability: Durability, partitions: i32, size: usize) -> String {
-    let connections = if partitions == 1 { "1 partition" } else { "6 partitions, 4 connections" };
-    format!("produce, {}, {connections}, 100 × {} a batch", name_of(durability), size_name(size))
-}
-
-/// Name of fetch loads.
-pub(super) fn fetch(mebibytes: usize, size: usize) -> String {
-    format!("fetch, cached, {mebibytes} MiB an answer, batches of 100 × {}", size_name(size))
-}
-
-/// Name of loads of one record a request, one in flight.
-pub(super) fn single_record(durability: Durability, size: usize) -> String {
-    format!("one record of {} a request, {}, 1 in flight", size_name(size), name_of(durability))
-}
-
-/// Name of loads of one record a request, many in flight.
-pub(super) fn many_records(size: usize) -> String {
-    format!("one record of {} a request, synced, 5 in flight × 8 connections", size_name(size))
-}
-
-/// Name of roundtrip loads.
-pub(super) fn roundtrip(durability: Durability, rate: u32, size: usize) -> String {
-    let pace = if rate == 0 { "sequential".to_owned() } else { format!("{rate} a second") };
-    format!("record's way to a long poll, {}, {} each, {pace}", name_of(durability), size_name(size))
-}
-
-/// Name of the paced produce load.
-pub(super) fn paced(size: usize) -> String {
-    format!("20,000 records/s, written, 10 × {} a batch", size_name(size))
-}
-
-/// Name of the most memory that all loads of a durability took.
-pub(super) fn peak(durability: Durability) -> String {
-    format!("peak under the {} loads", name_of(durability))
-}
-
-/// Name of what the null broker is asked at full speed.
-pub(super) fn null_batches() -> String {
-    produce(Durability::Written, 1, KIB)
-}
 
 /// One load; its target is set when it runs.
 #[derive(Debug, Clone)]
@@ -163,13 +38,15 @@ struct Planned {
 #[derive(Debug)]
 pub(super) struct Plan {
     loads: Vec<Planned>,
+    /// Run first, and not measured.
+    warm_up: Vec<Planned>,
     peak_resident_mb: f64,
 }
 
 impl Plan {
     /// Those against a broker with one durability.
     pub(super) fn of(durability: Durability, scale: &Scale) -> Self {
-        let mut plan = Self { loads: Vec::new(), peak_resident_mb: 0.0 };
+        let mut plan = Self::warm(scale);
         for size in SIZES {
             let topic = format!("one-{size}");
             plan.produce(produce(durability, 1, size), batches(scale, &topic, 1, size));
@@ -202,9 +79,22 @@ impl Plan {
         plan
     }
 
+    /// Some of every kind, so that what a virtual machine compiles is compiled.
+    fn warm(scale: &Scale) -> Self {
+        let scale =
+            Scale { seconds: scale.warm_seconds / 2.0, single_seconds: scale.warm_seconds / 4.0, ..scale.clone() };
+        let mut plan = Self { loads: Vec::new(), warm_up: Vec::new(), peak_resident_mb: 0.0 };
+        plan.produce("warm-up".to_owned(), batches(&scale, "warm-up", 1, KIB));
+        plan.fetch("warm-up".to_owned(), "warm-up", 1 << 20, &scale);
+        plan.delete("warm-up");
+        plan.produce("warm-up".to_owned(), single(&scale, "warm-up-single", KIB, 1, 1));
+        std::mem::swap(&mut plan.loads, &mut plan.warm_up);
+        plan
+    }
+
     /// Those that the null broker is a measure for.
     pub(super) fn of_null(scale: &Scale) -> Self {
-        let mut plan = Self { loads: Vec::new(), peak_resident_mb: 0.0 };
+        let mut plan = Self { loads: Vec::new(), warm_up: Vec::new(), peak_resident_mb: 0.0 };
         plan.produce(null_batches(), batches(scale, "null", 1, KIB));
         for size in SIZES {
             plan.produce(single_record(Durability::Written, size), single(scale, "null", size, 1, 1));
@@ -237,7 +127,7 @@ impl Plan {
 
     /// Runs every load and hands its figures on.
     pub(super) fn run(&mut self, server: &Server, mut take: impl FnMut(&str, Figures) -> Result<()>) -> Result<()> {
-        for planned in &self.loads {
+        for planned in self.warm_up.iter().chain(&self.loads) {
             // What earlier loads have left to be written is not this one's burden.
             rustix::fs::sync();
             let figures = planned.load.run(server.target()).with_context(|| planned.name.clone())?;
@@ -245,7 +135,9 @@ impl Plan {
                 let peak = server.process().peak_resident_bytes()? as f64 / 1e6;
                 self.peak_resident_mb = self.peak_resident_mb.max(peak);
             }
-            take(&planned.name, figures)?;
+            if self.loads.iter().any(|load| load.name == planned.name) {
+                take(&planned.name, figures)?;
+            }
             if let Some(topic) = &planned.delete_topic {
                 Connection::open(server.address())?.delete_topic(topic)?;
             }

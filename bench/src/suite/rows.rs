@@ -4,17 +4,19 @@
 
 use super::goal::Bound::{AtLeast, AtMost};
 use super::goal::Goal;
-use super::plan::{
-    BINARY, CONNECTIONS, KIB, MANY_PARTITIONS, PARTITIONS, SIZES, START, Scale, fetch, many_records, paced, peak,
-    produce, roundtrip, single_record,
+use super::names::{
+    BINARY, CONNECTIONS, KIB, MANY_PARTITIONS, PARTITIONS, SIZES, START, fetch, many_records, paced, peak, produce,
+    roundtrip, single_record,
 };
+use super::scale::Scale;
 use crate::server::Durability::{self, Synced, Written};
 
 /// What is to be known before the table is read.
 pub(super) const FOOTNOTES: &str = "\
 Written: acknowledged once in the page cache (Kafka's default, ours with log.durability=async). Synced: acknowledged
 once on disk (Kafka with log.flush.interval.messages=1, ours by default). acks=all, 5 requests in flight on 1 connection
-unless said. CPU is the broker's, user and system; s/GB are seconds for 10⁹ bytes of record batches. Not measured here:
+unless said. Before anything is measured each broker is kept busy for some seconds, and before each load for some
+records. CPU is the broker's, user and system; s/GB are seconds for 10⁹ bytes of record batches. Not measured here:
 processor time through librdkafka.";
 
 /// One goal of one figure.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use crate::figures::number;
-use crate::process::{thread_cpu_time, thread_switches};
+use crate::process::{thread_cpu_time, thread_disk_reads, thread_switches};
 
 /// Runs from [`Clock::start`] on, for the calling thread.
 #[derive(Debug)]
@@ -13,6 +13,7 @@ pub(super) struct Clock {
     begun: Instant,
     cpu: Duration,
     switches: (u64, u64),
+    disk_reads: u64,
 }
 
 /// What was used for so many bytes.
@@ -23,11 +24,13 @@ pub(super) struct Cost {
     pub(super) cpu: Duration,
     pub(super) voluntary_switches: u64,
     pub(super) involuntary_switches: u64,
+    pub(super) disk_read_bytes: u64,
 }
 
 impl Clock {
     pub(super) fn start() -> Result<Self> {
-        Ok(Self { switches: thread_switches()?, cpu: thread_cpu_time(), begun: Instant::now() })
+        let (switches, disk_reads) = (thread_switches()?, thread_disk_reads()?);
+        Ok(Self { switches, disk_reads, cpu: thread_cpu_time(), begun: Instant::now() })
     }
 
     pub(super) fn elapsed(&self) -> Duration {
@@ -43,6 +46,7 @@ impl Clock {
             cpu,
             voluntary_switches: voluntary - self.switches.0,
             involuntary_switches: involuntary - self.switches.1,
+            disk_read_bytes: thread_disk_reads()? - self.disk_reads,
         })
     }
 }
@@ -63,6 +67,11 @@ pub(super) fn middle_of<T>(
 impl Cost {
     pub(super) fn gigabytes(&self) -> f64 {
         self.bytes as f64 / 1e9
+    }
+
+    /// Which part of the bytes came from the disk.
+    pub(super) fn disk_part(&self) -> String {
+        format!("{:.0} %", 100.0 * self.disk_read_bytes as f64 / self.bytes as f64)
     }
 
     /// MB/s, CPU s/GB, voluntary and involuntary context switches a GB.

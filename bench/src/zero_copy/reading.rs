@@ -47,21 +47,12 @@ pub(super) fn table(bench: &Bench) -> Result<String> {
                     let [speed, cpu, voluntary, involuntary] = cost.cells();
                     let chunk = format!("{} KiB", chunk >> 10);
                     let way = name.to_owned();
-                    lines.push([
-                        way,
-                        cache.name().to_owned(),
-                        order.to_owned(),
-                        chunk,
-                        speed,
-                        cpu,
-                        voluntary,
-                        involuntary,
-                    ]);
+                    lines.push([way, cost.disk_part(), order.to_owned(), chunk, speed, cpu, voluntary, involuntary]);
                 }
             }
         }
     }
-    let head = ["file to memory", "cache", "order", "a read", HEADS[0], HEADS[1], HEADS[2], HEADS[3]];
+    let head = ["file to memory", "from the disk", "order", "a read", HEADS[0], HEADS[1], HEADS[2], HEADS[3]];
     Ok(aligned(&head.map(str::to_owned), &lines))
 }
 

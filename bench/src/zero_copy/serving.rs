@@ -95,10 +95,11 @@ pub(super) fn table(bench: &Bench) -> Result<String> {
             let [speed, cpu, voluntary, involuntary] = cost.cells();
             let reader = crate::figures::number(reader_cpu.as_secs_f64() / cost.gigabytes());
             let chunk = format!("{} KiB", chunk >> 10);
-            lines.push([name.to_owned(), cache.name().to_owned(), chunk, speed, cpu, reader, voluntary, involuntary]);
+            lines.push([name.to_owned(), cost.disk_part(), chunk, speed, cpu, reader, voluntary, involuntary]);
         }
     }
-    let head = ["file to socket", "cache", "an answer", HEADS[0], HEADS[1], "reader's CPU s/GB", HEADS[2], HEADS[3]];
+    let head =
+        ["file to socket", "from the disk", "an answer", HEADS[0], HEADS[1], "reader's CPU s/GB", HEADS[2], HEADS[3]];
     Ok(aligned(&head.map(str::to_owned), &lines))
 }
 

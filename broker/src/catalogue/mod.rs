@@ -27,7 +27,7 @@ pub(crate) use topics::{Topic, Topics, TopicsSnapshot, is_internal};
 
 use crate::disk::OpenFiles;
 use crate::log::compaction::CompactionError;
-use crate::log::{Log, LogConfig, LogError, Opening, ReadFrom};
+use crate::log::{CleanedGroup, Log, LogConfig, LogError, Opening, ReadFrom};
 
 /// Its directory. Never `__cluster_metadata-0`, which is Kafka's own and means something else.
 pub(crate) const DIRECTORY: &str = "__pillion_catalogue-0";
@@ -184,8 +184,9 @@ impl Catalogue {
         let log = &mut state.log;
         let now_ms = crate::clock::now_ms();
         log.save_epochs().map_err(failed)?;
+        log.remove_due(now_ms).map_err(|source| CompactionError::Write { source })?;
         let Some(round) = log.begin_round(log.next_offset(), now_ms) else { return Ok(()) };
-        let mut swap_in = |group| log.swap_in(group, now_ms).map_err(failed);
+        let mut swap_in = |group: &CleanedGroup| log.swap_in(group, now_ms).map_err(failed);
         let (end, _) = round.run(dedupe_buffer_bytes, &|| true, &mut swap_in)?;
         log.cleaned_to(end);
         Ok(())

@@ -136,16 +136,17 @@ impl Log {
         let Some(segment) = self.segments.last_mut() else { return Ok(()) };
         let base = segment.base_offset;
         let (is_new_index, is_new_times) = segment.indexes_are_new();
-        let offsets = segment.offsets.flush(&files, base)?;
-        let times = segment.times.flush(&files, base)?;
+        // What one of them wrote needs a sync, whatever becomes of the other.
+        let offsets = segment.offsets.flush(&files, base);
+        let times = segment.times.flush(&files, base);
         for (written, kind, is_new) in
-            [(offsets, FileKind::OffsetIndex, is_new_index), (times, FileKind::TimeIndex, is_new_times)]
+            [(&offsets, FileKind::OffsetIndex, is_new_index), (&times, FileKind::TimeIndex, is_new_times)]
         {
-            if written {
+            if matches!(written, Ok(true)) {
                 let file = files.open_existing(base, kind)?;
                 self.mark_dirty(FileName::Segment(base, kind), file, is_new);
             }
         }
-        Ok(())
+        offsets.and(times).map(|_| ())
     }
 }

@@ -109,8 +109,10 @@ impl Log {
         Ok(true)
     }
 
-    /// Closes what is open of a log whose files are about to go.
-    pub(crate) fn forget_files(&self) {
+    /// Closes what is open of a log whose files are about to go. Views of it hold no longer: another log may have its
+    /// directory next.
+    pub(crate) fn forget_files(&mut self) {
+        self.generation += 1;
         self.files.forget_all();
     }
 
@@ -136,7 +138,8 @@ impl Log {
     }
 
     /// Writes what is known of producers as of the log's end. It is checked when it is read, so it need not be synced
-    /// before anything depends on it; those older than the newest but one go, but for those that begin a segment.
+    /// before anything depends on it. Older ones go, but for those that begin a segment and the newest but one: the
+    /// checkpoint file speaks of that until it is written again.
     pub(super) fn write_snapshot(&mut self) -> io::Result<()> {
         let offset = self.next_offset;
         if self.snapshot_offset == offset {
@@ -149,11 +152,23 @@ impl Log {
         file.write_at(0, &mut [IoSlice::new(&content)])?;
         self.mark_dirty(FileName::Snapshot(offset), file, true);
         let previous = std::mem::replace(&mut self.snapshot_offset, offset);
-        let begins_a_segment = self.segments.iter().any(|segment| segment.base_offset == previous);
-        if previous >= 0 && !begins_a_segment {
-            self.files.disk().remove(&self.files.path_of(&names::snapshot_file(previous)))?;
+        let older = std::mem::replace(&mut self.snapshot_before, previous);
+        self.remove_snapshot(older)
+    }
+
+    /// Removes those of `snapshots` that a start has no use for.
+    pub(super) fn remove_other_snapshots(&self, snapshots: &[i64]) -> io::Result<()> {
+        let others = snapshots.iter().filter(|offset| **offset != self.snapshot_offset);
+        others.copied().try_for_each(|offset| self.remove_snapshot(offset))
+    }
+
+    /// Removes a snapshot, unless it begins a segment.
+    fn remove_snapshot(&self, offset: i64) -> io::Result<()> {
+        let place = self.segments.binary_search_by_key(&offset, |segment| segment.base_offset);
+        if offset < 0 || place.is_ok() {
+            return Ok(());
         }
-        Ok(())
+        self.files.disk().remove(&self.files.path_of(&names::snapshot_file(offset)))
     }
 }
 

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use pillion_wire::records::{BatchHeader, DECOMPRESSED_BYTES_MAX, STAMPED_BYTES};
 
 use super::compaction::CompactionError;
-use super::compaction::batches::SealedSegment;
+use super::compaction::batches::{OpenSegment, SealedSegment};
 use super::compaction::cleaner::{Cleaner, CleanerStatistics, LastRecord, RoundContext, RoundSettings};
 use super::compaction::plan::{Cleanable, CompactionConfig, LogFacts, SegmentFacts, group_segments};
 use super::files::LogFiles;
-use super::format::names::{Kind, SegmentFile, Suffix};
 use super::format::transaction_index::{self, AbortedTransaction};
 use super::segment::Segment;
-use super::{Log, LogConfig, LogError, LogView};
+use super::swapping::CleanedGroup;
+use super::{Log, LogConfig, LogView};
 use crate::disk::FileKind;
 
 /// Bytes read at a time.
@@ -37,13 +37,6 @@ pub(crate) struct Round {
     last_records: HashMap<i64, LastRecord>,
     log_start_offset: i64,
     now_ms: i64,
-}
-
-/// A cleaned segment, whole and on disk under a name that does not count yet.
-pub(crate) struct CleanedGroup {
-    segment: Segment,
-    files: LogFiles,
-    replaced: Vec<i64>,
 }
 
 impl Log {
@@ -79,51 +72,6 @@ impl Log {
         })
     }
 
-    /// Puts a cleaned group in the place of what it was made from; false when segments of it were deleted meanwhile,
-    /// and the group is thrown away. The directory must be synced before the round is noted down as done.
-    ///
-    /// # Errors
-    /// [`LogError::Io`]; the next start finishes what was begun.
-    pub(crate) fn swap_in(&mut self, group: CleanedGroup, now_ms: i64) -> Result<bool, LogError> {
-        let first = self.segments.iter().position(|segment| segment.base_offset == group.replaced[0]);
-        let Some(first) = first else {
-            return group.throw_away().map(|()| false).map_err(|source| self.failed(source));
-        };
-        let places = first..first + group.replaced.len();
-        let bases = self.segments[first..].iter().map(|segment| segment.base_offset);
-        if !bases.take(group.replaced.len()).eq(group.replaced.iter().copied()) {
-            return group.throw_away().map(|()| false).map_err(|source| self.failed(source));
-        }
-        self.rename_cleaned(&group, now_ms).map_err(|source| self.failed(source))?;
-        self.segments.splice(places, [group.segment]);
-        self.generation += 1;
-        Ok(true)
-    }
-
-    fn rename_cleaned(&mut self, group: &CleanedGroup, now_ms: i64) -> io::Result<()> {
-        let base = group.replaced[0];
-        let disk = Arc::clone(self.files.shared_disk());
-        // From the last rename on the cleaned segment counts; it must be durable before anything it replaces goes.
-        for kind in [Kind::OffsetIndex, Kind::TimeIndex, Kind::TransactionIndex, Kind::Log] {
-            let from = SegmentFile { base_offset: base, kind, suffix: Suffix::Cleaned }.name();
-            let to = SegmentFile { base_offset: base, kind, suffix: Suffix::Swap }.name();
-            rename_existing(&*disk, &self.files.path_of(&from), &self.files.path_of(&to))?;
-        }
-        disk.sync_directory(self.files.directory())?;
-        for replaced in &group.replaced[1..] {
-            self.rename_deleted(*replaced, now_ms)?;
-        }
-        disk.remove(&self.files.path(base, FileKind::TransactionIndex))?;
-        for kind in [Kind::OffsetIndex, Kind::TimeIndex, Kind::TransactionIndex, Kind::Log] {
-            let from = SegmentFile { base_offset: base, kind, suffix: Suffix::Swap }.name();
-            let to = SegmentFile { base_offset: base, kind, suffix: Suffix::None }.name();
-            rename_existing(&*disk, &self.files.path_of(&from), &self.files.path_of(&to))?;
-        }
-        self.files.forget(base);
-        self.forget_dirty(base);
-        disk.sync_directory(self.files.directory())
-    }
-
     /// Everything below `offset` was cleaned.
     pub(crate) fn cleaned_to(&mut self, offset: i64) {
         self.cleaned_to = Some(offset);
@@ -135,13 +83,15 @@ impl Log {
     }
 
     fn segment_facts(&self) -> Vec<SegmentFacts> {
+        // Finding a first batch's time may wait for the disk, with the log held.
+        let is_lag_limited = self.config.max_compaction_lag_ms < i64::MAX;
         let facts = |segment: &Segment| SegmentFacts {
             base_offset: segment.base_offset,
             bytes: segment.size,
             offset_index_bytes: u64::from(segment.offsets.len()) * 8,
             time_index_bytes: u64::from(segment.times.len()) * 12,
             max_timestamp: segment.max_timestamp,
-            first_timestamp: segment.first_timestamp(&self.files),
+            first_timestamp: if is_lag_limited { segment.first_timestamp(&self.files) } else { -1 },
         };
         self.segments.iter().map(facts).collect()
     }
@@ -169,9 +119,9 @@ impl Round {
         &self,
         dedupe_buffer_bytes: usize,
         may_go_on: MayGoOn<'_>,
-        swap_in: &mut dyn FnMut(CleanedGroup) -> Result<bool, CompactionError>,
+        swap_in: &mut dyn FnMut(&CleanedGroup) -> Result<bool, CompactionError>,
     ) -> Result<(i64, CleanerStatistics), CompactionError> {
-        let sealed = self.sealed().map_err(|source| self.unreadable(source))?;
+        let sealed = self.sealed();
         let settings = RoundSettings {
             now_ms: self.now_ms,
             delete_retention_ms: self.config.delete_retention_ms,
@@ -190,23 +140,21 @@ impl Round {
         let groups = group_segments(&self.facts[..count], bound, self.config.segment_bytes, index_bytes);
         for group in groups {
             let cleaned = self.write_group(&mut cleaner, &sealed[group], &mut context)?;
-            if !swap_in(cleaned)? {
+            if !swap_in(&cleaned)? {
+                cleaned.throw_away().map_err(|source| CompactionError::Write { source })?;
                 return Err(CompactionError::Stopped);
             }
         }
         Ok((end, cleaner.statistics()))
     }
 
-    fn sealed(&self) -> io::Result<Vec<SealedSegment>> {
+    fn sealed(&self) -> Vec<SealedSegment> {
         let ends = self.segments.iter().skip(1).map(|next| next.base_offset).chain([self.cleanable.bound]);
         let sealed = self.segments.iter().zip(ends).map(|(segment, end_offset)| {
-            Ok(SealedSegment {
-                base_offset: segment.base_offset,
-                end_offset,
-                file: segment.file(&self.files)?,
-                bytes: segment.size,
-                path: self.files.path(segment.base_offset, FileKind::Log),
-            })
+            let (files, base_offset) = (self.files.clone(), segment.base_offset);
+            let path = files.path(base_offset, FileKind::Log);
+            let open: OpenSegment = Arc::new(move || files.open_existing(base_offset, FileKind::Log));
+            SealedSegment { base_offset, end_offset, open, bytes: segment.size, path }
         });
         sealed.collect()
     }
@@ -256,14 +204,6 @@ impl Round {
     }
 }
 
-impl CleanedGroup {
-    fn throw_away(&self) -> io::Result<()> {
-        FileKind::ALL
-            .into_iter()
-            .try_for_each(|kind| self.files.disk().remove(&self.files.path(self.replaced[0], kind)))
-    }
-}
-
 /// What a round asks of its log.
 struct Context<'a> {
     round: &'a Round,
@@ -303,11 +243,4 @@ fn write_aborted(files: &LogFiles, base: i64, aborted: &[AbortedTransaction]) ->
     aborted.iter().for_each(|entry| bytes.extend_from_slice(&entry.encode()));
     files.open(base, FileKind::TransactionIndex)?.write_at(0, &mut [IoSlice::new(&bytes)])?;
     Ok(aborted.len() as u32)
-}
-
-fn rename_existing(disk: &dyn crate::disk::Disk, from: &std::path::Path, to: &std::path::Path) -> io::Result<()> {
-    match disk.rename(from, to) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
 }

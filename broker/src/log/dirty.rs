@@ -85,6 +85,11 @@ impl Log {
         }
     }
 
+    /// Whether a sync is all that the recovery point waits for.
+    pub(crate) fn awaits_sync(&self) -> bool {
+        self.recovery_point_pending.is_some_and(|pending| self.epochs.is_saved_up_to(pending))
+    }
+
     /// Syncs everything; for logs whose owner may block.
     pub(crate) fn sync(&mut self) -> Result<(), LogError> {
         let dirty = self.dirty();

@@ -53,4 +53,7 @@ pub enum LogError {
     /// The log could not be opened, and is neither read nor written.
     #[error("the partition is offline: {0}")]
     Offline(String),
+    /// The topic was deleted: its files' names may be another's by now.
+    #[error("the topic was deleted")]
+    Deleted,
 }

@@ -43,11 +43,6 @@ impl LogFiles {
         &**self.open.disk()
     }
 
-    /// The disk they are on, to be kept.
-    pub(super) fn shared_disk(&self) -> &Arc<dyn Disk> {
-        self.open.disk()
-    }
-
     /// The segment's file of a kind, made when it is missing.
     pub(super) fn open(&self, segment: i64, kind: FileKind) -> io::Result<Arc<dyn DiskFile>> {
         self.open.open(self.key(segment, kind), || self.path(segment, kind))

@@ -23,22 +23,25 @@ mod removal;
 mod retention;
 mod scan;
 mod segment;
+mod swapping;
 #[cfg(test)]
 mod tests;
 mod timestamps;
 mod transactions;
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) use append::Appended;
-pub(crate) use cleaning::CleanedGroup;
 pub(crate) use config::LogConfig;
 pub use error::LogError;
 pub(crate) use format::transaction_index::AbortedTransaction;
 pub(crate) use producers::{MarkerError, ProducerStates, SequenceError, Verdict};
 pub(crate) use read::{LogSlice, LogView, ReadFrom, Viewed};
 pub(crate) use recovery::Opening;
+pub(crate) use removal::Due;
+pub(crate) use swapping::CleanedGroup;
 pub(crate) use timestamps::TimestampedOffset;
 
 use uuid::Uuid;
@@ -79,10 +82,17 @@ pub(crate) struct Log {
     producers: ProducerStates,
     /// Offset of the newest snapshot of `producers`; −1 without.
     snapshot_offset: i64,
+    /// Offset of the one before it; −1 without.
+    snapshot_before: i64,
     /// Files with bytes that no sync has covered, oldest first.
     dirty: Vec<DirtyFile>,
     /// Deleted segments' files that are still there under another name.
     renamed: Vec<RenamedFile>,
+    /// Segments taken out below the log's start, and how many of them a crash does not bring back.
+    removals: u64,
+    removals_durable: u64,
+    /// Base offsets of segments in whose place a cleaned one is being put.
+    swapping: Option<RangeInclusive<i64>>,
     /// Everything below it was cleaned by compaction; `None` when that is not known.
     cleaned_to: Option<i64>,
     /// Counts changes of what stands behind a segment's name.
@@ -106,8 +116,12 @@ impl Log {
             epochs: LeaderEpochs::default(),
             producers: ProducerStates::default(),
             snapshot_offset: -1,
+            snapshot_before: -1,
             dirty: Vec::new(),
             renamed: Vec::new(),
+            removals: 0,
+            removals_durable: 0,
+            swapping: None,
             cleaned_to: None,
             generation: 0,
             topic_id,
@@ -134,10 +148,11 @@ impl Log {
         self.log_start_offset
     }
 
-    /// The log's start, where its first segment begins before it.
+    /// The log's start, where its first segment begins before it, or may again after a crash.
     pub(crate) fn moved_start(&self) -> Option<i64> {
         let first = self.segments.first().map_or(0, |segment| segment.base_offset);
-        (self.log_start_offset > first).then_some(self.log_start_offset)
+        let is_told = self.log_start_offset > first || self.removals_durable < self.removals;
+        is_told.then_some(self.log_start_offset)
     }
 
     /// The offset the next record gets.

@@ -66,9 +66,12 @@ impl Log {
             end: durable_end.unwrap_or(i64::MAX),
         };
         log.load_segments(&found.bases, &trust, opening.now_ms).map_err(failed)?;
-        if log.next_offset < trust.below.max(start) {
-            let expected = trust.below.max(start);
+        let expected = if trust.everything { trust.below.max(start) } else { trust.below };
+        if log.next_offset < expected {
             return Err(LogError::Shortened { path: directory.to_owned(), found: log.next_offset, expected });
+        }
+        if log.next_offset < start {
+            log.begin_at(start, opening.now_ms).map_err(failed)?;
         }
         log.replay(&found, &trust)?;
         if !opening.clean && !log.segments.is_empty() {
@@ -79,6 +82,20 @@ impl Log {
             log.files.disk().remove(&log.files.path_of(SYNC_FAILED)).map_err(failed)?;
         }
         Ok(log)
+    }
+
+    /// Gives up what there is for an empty log that begins at `start`: all of it was deleted, with records behind it that
+    /// no sync had covered, and that a crash took.
+    fn begin_at(&mut self, start: i64, now_ms: i64) -> std::io::Result<()> {
+        tracing::warn!(
+            directory = %self.files.directory().display(), log_end_offset = self.next_offset, log_start_offset = start,
+            "the log ends before its start: it begins there anew"
+        );
+        for segment in std::mem::take(&mut self.segments) {
+            self.rename_deleted(segment.base_offset, now_ms)?;
+        }
+        self.next_offset = start;
+        self.remove_due(i64::MAX)
     }
 
     /// Notes down that a sync failed, and the offset up to which the log is durable: what is behind it in the page

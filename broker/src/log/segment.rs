@@ -26,7 +26,7 @@ pub(super) struct Segment {
     pub(super) base_offset: i64,
     /// Bytes of whole batches; the file may be longer, with zeroes behind them.
     pub(super) size: u64,
-    /// The file's length.
+    /// The file's length at most.
     pub(super) grown: u64,
     pub(super) offsets: IndexFile<OffsetIndexEntry>,
     pub(super) times: IndexFile<TimeIndexEntry>,
@@ -132,16 +132,14 @@ impl Segment {
         if config.grow_ahead_bytes > 0 && end > self.grown {
             let step = end.next_power_of_two().max(GROW_AHEAD_BYTES_MIN).min(config.grow_ahead_bytes);
             let target = end.next_multiple_of(step);
-            // Growing ahead only makes syncs cheaper: where it is refused, the write says what is wrong.
-            if file.grow(target).is_ok() {
-                self.grown = target;
-            }
+            // Growing ahead only makes syncs cheaper: where it is refused, the write says what is wrong. Some of it may
+            // have been done all the same.
+            let _ = file.grow(target);
+            self.grown = target;
         }
         if let Err(error) = file.write_at(self.size, &mut [IoSlice::new(front), IoSlice::new(rest)]) {
             // Half a batch must not stay where the next one ends.
-            if file.truncate(self.size).is_ok() {
-                self.grown = self.size;
-            }
+            self.grown = if file.truncate(self.size).is_ok() { self.size } else { self.grown.max(end) };
             return Err(error);
         }
         Ok(self.note(header, config.index_interval_bytes))

@@ -1,3 +1,5 @@
+mod durability;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -5,7 +7,7 @@ use bytes::Bytes;
 use pillion_wire::records::{BatchBuilder, BatchHeader, BatchProducer, Compression, Record};
 
 use super::*;
-use crate::disk::{Disk, OpenFiles, SimulatedDisk};
+use crate::disk::{Disk, FileKind, OpenFiles, SimulatedDisk};
 
 const DIRECTORY: &str = "/data/t-0";
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::Signal;
 use crate::broker::BrokerState;
 use crate::clock::now_ms;
-use crate::log::compaction::plan;
+use crate::log::compaction::{CompactionError, plan};
 use crate::partition::Partition;
 
 /// Compacts until the thread is to end.
@@ -25,6 +25,8 @@ pub(super) fn run(broker: &Arc<BrokerState>, signal: &Signal) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(_) if signal.stopping.load(std::sync::atomic::Ordering::Relaxed) => return,
+                // Its topic was deleted, or old segments were while they were compacted.
+                Err(CompactionError::Stopped) => {}
                 Err(error) => {
                     tracing::error!(
                         topic = %partition.topic(), partition = partition.index(), %error,

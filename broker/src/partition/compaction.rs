@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::Partition;
+use parking_lot::MutexGuard;
+
+use super::{Partition, State};
 use crate::log::compaction::CompactionError;
 use crate::log::compaction::plan::Cleanable;
 use crate::log::{CleanedGroup, LogError};
@@ -21,7 +23,8 @@ impl Partition {
     /// holds the partition for some renames only.
     ///
     /// # Errors
-    /// [`CompactionError`]; the log is whole all the same.
+    /// [`CompactionError`]; the log is whole all the same. [`CompactionError::Stopped`] also when retention was quicker:
+    /// the next round does without what it deleted.
     pub(crate) fn compact(
         &self,
         dedupe_buffer_bytes: usize,
@@ -37,16 +40,7 @@ impl Partition {
         };
         let Some(round) = round else { return Ok(false) };
         let may_go_on = || !stopping.load(Ordering::Relaxed) && self.state.lock().closed.is_none();
-        let mut swap_in = |group: CleanedGroup| {
-            let mut state = self.state.lock();
-            if state.closed.is_some() {
-                return Err(CompactionError::Stopped);
-            }
-            state
-                .log
-                .swap_in(group, now_ms)
-                .map_err(|error: LogError| CompactionError::Write { source: std::io::Error::other(error) })
-        };
+        let mut swap_in = |group: &CleanedGroup| self.swap_in(group, now_ms);
         let (end, statistics) = round.run(dedupe_buffer_bytes, &may_go_on, &mut swap_in)?;
         self.state.lock().log.cleaned_to(end);
         tracing::info!(
@@ -54,5 +48,24 @@ impl Partition {
             bytes_after = statistics.bytes_written, records_removed = statistics.records_removed, "compacted"
         );
         Ok(true)
+    }
+
+    /// Puts a cleaned group in its place; the partition is not held while names are synced. Blocks.
+    fn swap_in(&self, group: &CleanedGroup, now_ms: i64) -> Result<bool, CompactionError> {
+        let failed = |source| CompactionError::Write { source };
+        let failed_log = |error: LogError| failed(std::io::Error::other(error));
+        if !self.compacted()?.log.begin_swap(group).map_err(failed_log)? {
+            return Ok(false);
+        }
+        group.sync_names().or_else(|error| self.compacted().and(Err(failed(error))))?;
+        self.compacted()?.log.finish_swap(group, now_ms).map_err(failed_log)?;
+        group.sync_names().or_else(|error| self.compacted().and(Err(failed(error))))?;
+        Ok(true)
+    }
+
+    /// The state of a partition that is still there.
+    fn compacted(&self) -> Result<MutexGuard<'_, State>, CompactionError> {
+        let state = self.state.lock();
+        if state.closed.is_some() { Err(CompactionError::Stopped) } else { Ok(state) }
     }
 }

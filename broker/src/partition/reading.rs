@@ -1,6 +1,6 @@
 //! Reading a partition: what is in memory under its lock, what must come from the disk without.
 
-use super::{Isolation, Partition, PartitionOffsets, State};
+use super::{AppendError, Isolation, Partition, PartitionOffsets, State};
 use crate::log::{AbortedTransaction, LogError, LogPosition, LogSlice, LogView, ReadFrom, TimestampedOffset, Viewed};
 
 /// Times that a reader looks again when segments are deleted or compacted under it.
@@ -147,6 +147,7 @@ impl Partition {
         let state = self.state.lock();
         match &state.unreadable {
             Some(unreadable) => Err(LogError::Offline(unreadable.reason.clone())),
+            None if matches!(state.closed, Some(AppendError::Deleted)) => Err(LogError::Deleted),
             None => Ok(state),
         }
     }

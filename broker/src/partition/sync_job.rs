@@ -39,6 +39,7 @@ impl SyncJob for Partition {
         };
         let again = state.closed.is_none()
             && match self.shared.durability {
+                _ if state.log.awaits_sync() => true,
                 Durability::Sync => state.log.end() != end,
                 Durability::Async => state.is_sync_due(now_ms()),
             };

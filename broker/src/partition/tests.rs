@@ -1,3 +1,5 @@
+mod upkeep;
+
 use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -12,9 +14,16 @@ use crate::log::{LogConfig, Opening, ReadFrom};
 
 const LONG: Duration = Duration::from_secs(20);
 
+fn config() -> LogConfig {
+    LogConfig { segment_bytes: 4096, grow_ahead_bytes: 4096, ..LogConfig::default() }
+}
+
 fn partition(disk: &SimulatedDisk, durability: Durability) -> Arc<Partition> {
+    partition_with(disk, durability, config())
+}
+
+fn partition_with(disk: &SimulatedDisk, durability: Durability, config: LogConfig) -> Arc<Partition> {
     disk.create_directory(&PathBuf::from("/data")).expect("makes");
-    let config = LogConfig { segment_bytes: 4096, grow_ahead_bytes: 4096, ..LogConfig::default() };
     let files = Arc::new(OpenFiles::new(Arc::new(disk.clone()), 16));
     let opening = Opening { clean: false, recovery_point: 0, log_start_offset: 0, cleaned_to: None, now_ms: 0 };
     let directory = PathBuf::from("/data/t-0");

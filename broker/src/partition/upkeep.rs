@@ -1,9 +1,10 @@
 //! What is done to a partition from time to time: checkpoints, retention, deletion of records, other settings.
 
+use std::io;
 use std::sync::Arc;
 
-use super::Partition;
-use crate::log::{LogConfig, LogError};
+use super::{AppendError, Partition};
+use crate::log::{Due, LogConfig, LogError};
 use crate::sync::SyncJob;
 
 /// Bytes behind the recovery point that a start may have to look at: fewer are not worth a checkpoint. Ten thousand
@@ -66,6 +67,9 @@ impl Partition {
         if state.log.bytes_unchecked() >= UNCHECKED_BYTES {
             state.log.prepare_checkpoint()?;
         }
+        if !state.log.awaits_sync() {
+            return Ok(());
+        }
         let schedule = !state.sync_queued;
         state.sync_queued = true;
         drop(state);
@@ -77,10 +81,23 @@ impl Partition {
 
     /// Forgets producers that have been silent for `expiration_ms`, and removes files deleted long enough ago.
     pub(crate) fn expire(&self, now_ms: i64, expiration_ms: i64) {
-        let mut state = self.state.lock();
-        state.log.expire_producers(now_ms, expiration_ms);
+        let due = {
+            let mut state = self.state.lock();
+            state.log.expire_producers(now_ms, expiration_ms);
+            state.log.take_due(now_ms)
+        };
         // What cannot be removed now is tried again in the next round.
-        let _ = state.log.remove_due(now_ms);
+        let _ = self.remove(due);
+    }
+
+    /// Removes files deleted long enough ago. Blocks, without holding the partition.
+    fn remove(&self, mut due: Due) -> io::Result<()> {
+        if due.is_empty() {
+            return Ok(());
+        }
+        let removed = due.remove(self.shared.disk());
+        self.state.lock().log.put_back(due);
+        removed
     }
 
     /// Queues a sync when `flush.ms` says that it is time.
@@ -95,31 +112,48 @@ impl Partition {
         self.shared.scheduler.schedule(Arc::clone(self) as Arc<dyn SyncJob>);
     }
 
-    /// Moves the log's start to where retention wants it; whether it moved. The caller writes the new start down
-    /// durably before [`Partition::remove_segments`].
+    /// Moves the log's start to where retention wants it; whether segments are to go. The caller writes the new start
+    /// down durably before [`Partition::remove_segments`].
     pub(crate) fn apply_retention(&self, now_ms: i64) -> bool {
         let mut state = self.state.lock();
         if state.closed.is_some() {
             return false;
         }
         let start = state.log.retained_from(state.high_watermark.offset, now_ms);
-        let moves = start > state.log.log_start_offset();
         state.log.advance_log_start(start);
-        moves
+        state.log.has_segments_below_start()
     }
 
-    /// Deletes the segments below the log's start, and files deleted long enough ago. Blocks.
+    /// Deletes the segments below the log's start, and files deleted long enough ago. Blocks, and holds the partition
+    /// for some renames at a time.
     ///
     /// # Errors
     /// [`LogError::Io`].
     pub(crate) fn remove_segments(&self, now_ms: i64) -> Result<usize, LogError> {
-        let mut state = self.state.lock();
-        if state.closed.is_some() {
-            return Ok(0);
+        let mut removed = 0;
+        let (directory, removals) = loop {
+            let mut state = self.state.lock();
+            if state.closed.is_some() {
+                return Ok(removed);
+            }
+            match state.log.take_out_segments_below_start(now_ms)? {
+                0 => break (state.log.directory().to_owned(), state.log.removals()),
+                some => removed += some,
+            }
+        };
+        let failed = |source| LogError::Io { path: directory.clone(), source };
+        if removed > 0 {
+            let synced = self.shared.disk().sync_directory(&directory);
+            let mut state = self.state.lock();
+            match synced {
+                Ok(()) => state.log.removals_are_durable(removals),
+                // The topic may just have been deleted.
+                Err(_) if state.closed.is_some() => return Ok(removed),
+                Err(source) => return Err(failed(source)),
+            }
         }
-        let removed = state.log.remove_segments_below_start(now_ms)?;
-        let directory = state.log.directory().to_owned();
-        state.log.remove_due(now_ms).map_err(|source| LogError::Io { path: directory, source })?;
+        let due = self.state.lock().log.take_due(now_ms);
+        self.remove(due).map_err(failed)?;
         Ok(removed)
     }
 
@@ -127,9 +161,14 @@ impl Partition {
     /// durably before anyone is told.
     ///
     /// # Errors
-    /// [`LogError::OffsetOutOfRange`] beyond the high watermark.
+    /// [`LogError::OffsetOutOfRange`] beyond the high watermark, [`LogError::Offline`], [`LogError::Deleted`].
     pub(crate) fn delete_records(&self, offset: i64) -> Result<i64, LogError> {
         let mut state = self.state.lock();
+        match &state.closed {
+            Some(AppendError::Deleted) => return Err(LogError::Deleted),
+            Some(reason) => return Err(LogError::Offline(reason.to_string())),
+            None => {}
+        }
         let high_watermark = state.high_watermark.offset;
         let offset = if offset == -1 { high_watermark } else { offset };
         if !(0..=high_watermark).contains(&offset) {

@@ -206,7 +206,7 @@ impl Search {
             Ok(None) => (marks, Found::Nothing),
             Err(LogError::NotCached) => (marks, Found::Cold),
             Err(error) => {
-                if !matches!(error, LogError::OffsetOutOfRange { .. }) {
+                if !matches!(error, LogError::OffsetOutOfRange { .. } | LogError::Deleted) {
                     tracing::error!(topic = %held.topic(), partition = held.index(), %error, "cannot read a log");
                 }
                 refused(ErrorCode::from(&error))

@@ -4,6 +4,7 @@
 //! inside the segment, for base offsets are outside the checksum. Memory is one chunk, or one batch where that is
 //! larger; what a batch claims to be is held against the segment's size first.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,6 +14,9 @@ use pillion_wire::records::{BatchHeader, HEADER_BYTES, RecordsError};
 use super::CompactionError;
 use crate::disk::DiskFile;
 
+/// Opens a segment's file: thousands of small segments are not all open at once.
+pub(crate) type OpenSegment = Arc<dyn Fn() -> io::Result<Arc<dyn DiskFile>>>;
+
 /// A segment that is no longer written to.
 #[derive(Clone)]
 pub(crate) struct SealedSegment {
@@ -20,8 +24,8 @@ pub(crate) struct SealedSegment {
     pub(crate) base_offset: i64,
     /// Offset before which it ends: the next segment's base offset.
     pub(crate) end_offset: i64,
-    /// Its file.
-    pub(crate) file: Arc<dyn DiskFile>,
+    /// Opens its file, which retention may have deleted meanwhile.
+    pub(crate) open: OpenSegment,
     /// Bytes of its batches.
     pub(crate) bytes: u64,
     /// Its path, for errors.
@@ -41,6 +45,8 @@ pub(super) struct Batch {
 /// Reads a segment's batches in order.
 pub(super) struct Batches<'a> {
     segment: &'a SealedSegment,
+    /// Its file, once it was read from.
+    file: Option<Arc<dyn DiskFile>>,
     chunk_bytes: usize,
     /// What was read and not given out yet.
     chunk: Bytes,
@@ -53,7 +59,7 @@ impl<'a> Batches<'a> {
     /// A reader at the segment's start that reads `chunk_bytes` at a time.
     pub(super) fn new(segment: &'a SealedSegment, chunk_bytes: usize) -> Self {
         let chunk_bytes = chunk_bytes.max(HEADER_BYTES);
-        Self { segment, chunk_bytes, chunk: Bytes::new(), position: 0, next_offset: segment.base_offset }
+        Self { segment, file: None, chunk_bytes, chunk: Bytes::new(), position: 0, next_offset: segment.base_offset }
     }
 
     /// The next batch; `None` at the end. `progress` is told how many bytes are about to be read, and may wait to
@@ -103,8 +109,16 @@ impl<'a> Batches<'a> {
         chunk.extend_from_slice(&self.chunk);
         chunk.resize(target, 0);
         self.chunk = Bytes::new();
-        let read = self.segment.file.read_at(self.position + kept as u64, &mut chunk[kept..]);
-        let read = read.map_err(|source| CompactionError::Read { path: self.segment.path.clone(), source })?;
+        let unreadable = |source| CompactionError::Read { path: self.segment.path.clone(), source };
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => (self.segment.open)().map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => CompactionError::Stopped,
+                _ => unreadable(error),
+            })?,
+        };
+        let read = file.read_at(self.position + kept as u64, &mut chunk[kept..]).map_err(unreadable)?;
+        self.file = Some(file);
         chunk.truncate(kept + read);
         self.chunk = chunk.freeze();
         Ok(())

@@ -99,7 +99,7 @@ pub(crate) enum CompactionError {
         /// Its base offset.
         base_offset: i64,
     },
-    /// The owner ended the cleaning.
+    /// The owner ended the cleaning, or deleted segments of it.
     #[error("compaction was stopped")]
     Stopped,
 }

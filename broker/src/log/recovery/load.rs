@@ -1,6 +1,7 @@
 //! Taking segments in, one after the other.
 
 use std::io;
+use std::sync::Arc;
 
 use super::super::Log;
 use super::super::dirty::FileName;
@@ -10,7 +11,7 @@ use super::super::format::transaction_index;
 use super::super::index_file::IndexFile;
 use super::super::scan::BatchScanner;
 use super::super::segment::Segment;
-use crate::disk::FileKind;
+use crate::disk::{DiskFile, FileKind};
 
 /// What of a log is believed.
 pub(super) struct Trust {
@@ -46,18 +47,22 @@ impl Log {
     }
 
     /// Takes a segment in that was closed and synced: its file and its indexes are as they should be, or the indexes
-    /// are made again.
+    /// are made again, unless the file is damaged: what is behind the damage was acknowledged.
     fn load_sealed(&mut self, base: i64, next: i64, now_ms: i64) -> io::Result<()> {
         let length = self.files.length(base, FileKind::Log)?.unwrap_or(0);
         let mut segment = Segment::empty(base, now_ms);
         (segment.size, segment.grown) = (length, length);
         let offsets = IndexFile::load(&self.files, base)?;
         let times = IndexFile::<TimeIndexEntry>::load(&self.files, base)?;
+        // The first batch has no entry: zeroes at the end are what an index was grown ahead by.
         let fits = |entry: OffsetIndexEntry| {
-            i64::from(entry.relative_offset) < next - base && u64::from(entry.position) < length
+            i64::from(entry.relative_offset) < next - base && (1..length).contains(&u64::from(entry.position))
+        };
+        let is_grown = |times: &IndexFile<TimeIndexEntry>| {
+            times.len() > 1 && times.last().is_some_and(|last| (last.timestamp, last.relative_offset) == (0, 0))
         };
         match (offsets, times) {
-            (Some(offsets), Some(times)) if offsets.last().is_none_or(fits) => {
+            (Some(offsets), Some(times)) if offsets.last().is_none_or(fits) && !is_grown(&times) => {
                 if let Some(last) = times.last() {
                     segment.max_timestamp = last.timestamp;
                     segment.max_timestamp_offset = base + i64::from(last.relative_offset);
@@ -71,6 +76,7 @@ impl Log {
                 tracing::info!(directory = %self.files.directory().display(), segment = base, "making a segment's indexes again");
                 let everything = Trust { everything: true, below: i64::MAX, end: i64::MAX };
                 self.next_offset = base;
+                check_whole(&self.files.open_existing(base, FileKind::Log)?, base, length)?;
                 self.scan_into(Segment::empty(base, now_ms), 0, &everything)?;
                 self.seal_last()?;
             }
@@ -216,4 +222,24 @@ impl Log {
         }
         Ok(())
     }
+}
+
+/// Finds out whether batches stand in a segment from its beginning to its end, by their headers and offsets.
+fn check_whole(file: &Arc<dyn DiskFile>, base: i64, length: u64) -> io::Result<()> {
+    let (mut scanner, mut least) = (BatchScanner::new(Arc::clone(file), 0, length), base);
+    let mut at = 0;
+    while let Some((_, header)) = scanner.next_header()?
+        && header.base_offset >= least
+    {
+        (least, at) = (header.next_offset(), scanner.position());
+    }
+    let mut bytes = [0; 4096];
+    for position in (at..length).step_by(bytes.len()) {
+        let read = file.read_at(position, &mut bytes)?;
+        if bytes[..read].iter().any(|byte| *byte != 0) {
+            let damage = format!("segment {base} is damaged at byte {at}, far from the log's end");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, damage));
+        }
+    }
+    Ok(())
 }

@@ -30,6 +30,7 @@ impl Log {
         }
         let (snapshot, producers) = self.load_snapshot(found, aborted_from).map_err(|source| self.failed(source))?;
         self.snapshot_offset = snapshot.unwrap_or(-1);
+        self.remove_other_snapshots(&found.snapshots).map_err(|source| self.failed(source))?;
         self.producers = ProducerStates::restore(producers);
         let producers_from = snapshot.unwrap_or(first);
         self.recall(producers_from)?;

@@ -2,6 +2,7 @@
 
 use std::io::IoSlice;
 use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use pillion_wire::records::{DECOMPRESSED_BYTES_MAX, Record, read_batch};
@@ -9,6 +10,7 @@ use pillion_wire::records::{DECOMPRESSED_BYTES_MAX, Record, read_batch};
 use super::super::*;
 use super::history::{History, Segments};
 use crate::disk::{Disk, SimulatedDisk};
+use crate::log::compaction::batches::OpenSegment;
 use crate::log::compaction::plan::{SegmentFacts, group_segments};
 
 /// How a log is cleaned.
@@ -53,7 +55,8 @@ pub(super) fn seal(segments: &[(i64, Vec<u8>)], bound: i64) -> Vec<SealedSegment
         let file = disk.open(&path).unwrap();
         file.write_at(0, &mut [IoSlice::new(bytes)]).unwrap();
         let end_offset = segments.get(at + 1).map_or(bound, |(base, _)| *base);
-        SealedSegment { base_offset: *base_offset, end_offset, file, bytes: bytes.len() as u64, path }
+        let open: OpenSegment = Arc::new(move || Ok(Arc::clone(&file)));
+        SealedSegment { base_offset: *base_offset, end_offset, open, bytes: bytes.len() as u64, path }
     };
     (0..below).map(seal).collect()
 }
