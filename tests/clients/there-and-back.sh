@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# A data directory's way from Apache Kafka to pillion and back, as docs/log.md tells it. Kafka writes topics and a group's
-# offsets; pillion takes the directory over, is killed, recovers and goes on; Kafka starts on it again, and takes in a topic
-# that was made meanwhile. Every record must be there each time, and what Kafka acknowledges then must be in its log.
+# A data directory's way from Apache Kafka to pillion and back, as docs/log.md tells it. Kafka writes topics and a
+# group's offsets; pillion takes the directory over, is killed, recovers and goes on; Kafka starts on it again, and takes
+# in a topic that was made meanwhile. Every record must be there each time, and what Kafka acknowledges then must be in
+# its log.
 #
 #   KAFKA_RUN="/opt/kafka/bin/kafka-run-class.sh" tests/clients/there-and-back.sh [PILLION]
 #
@@ -78,7 +79,8 @@ records() { # records TOPIC: all of them, in an order of their own
 }
 
 expect_same() { # expect_same TOPIC WHEN: as they were when last kept
-  records "$1" | cmp -s - "$work/$1.records" || fail "$2, $1 has other records: $(records "$1" | diff "$work/$1.records" - | head -n 5)"
+  local changed
+  changed=$(records "$1" | diff "$work/$1.records" -) || fail "$2, $1 has other records: $(head -n 5 <<<"$changed")"
 }
 
 keep() {

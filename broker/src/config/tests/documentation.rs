@@ -47,7 +47,8 @@ fn the_page_about_logs_has_every_setting_with_its_default() {
 fn the_page_about_logs_has_no_setting_that_is_not_there() {
     let rows = topic_rows().into_iter().chain(broker_rows()).collect::<Vec<_>>();
     let page = page();
-    let tables = page.lines().skip_while(|line| *line != "## Settings").take_while(|line| !line.starts_with("### Where"));
+    let tables =
+        page.lines().skip_while(|line| *line != "## Settings").take_while(|line| !line.starts_with("### Where"));
     let listed = tables.filter(|line| line.starts_with("| `"));
     let unknown: Vec<_> = listed.filter(|line| !rows.iter().any(|row| line.starts_with(row.as_str()))).collect();
     assert!(unknown.is_empty(), "{PAGE} has rows that the code does not have:\n{}", unknown.join("\n"));
