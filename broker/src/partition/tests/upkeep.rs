@@ -81,9 +81,9 @@ fn compacted() -> LogConfig {
 /// A partition whose recovery point has passed a roll, so that something may be compacted.
 fn filled(disk: &SimulatedDisk) -> Arc<Partition> {
     let partition = partition_with(disk, Durability::Sync, compacted());
-    fill(&partition, 1);
-    partition.write_checkpoint().expect("saves the epochs");
-    fill(&partition, 60);
+    fill(&partition, 61);
+    partition.write_checkpoint().expect("saves the epochs that the recovery point waits for");
+    wait_until_recovery_point(&partition, 40);
     assert!(partition.cleanable(NOW_MS).is_some());
     partition
 }
@@ -138,6 +138,9 @@ fn the_recovery_point_passes_a_roll_once_the_epochs_are_written_though_nothing_m
         assert_eq!(partition.checkpoint().recovery_point, 0, "the epochs are not written down yet");
         partition.write_checkpoint().expect("writes");
         wait_until_recovery_point(&partition, 10);
+        let before = partition.checkpoint().recovery_point;
+        fill(&partition, 20);
+        wait_until_recovery_point(&partition, before + 1);
     }
 }
 
