@@ -210,7 +210,8 @@ impl Partition {
             Durability::Sync => (Ready::default(), true),
             Durability::Async => {
                 let end = state.log.end();
-                (state.advance(end), state.is_sync_due(now_ms))
+                // A roll is synced, as Kafka does, or a start would have to look through all of the segment.
+                (state.advance(end), state.is_sync_due(now_ms) || state.log.awaits_sync())
             }
         };
         let schedule = wants_sync && !state.sync_queued;

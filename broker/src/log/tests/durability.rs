@@ -156,14 +156,19 @@ fn an_index_without_its_segment_is_not_taken_for_that_of_the_next_one() {
 #[test]
 fn a_topic_id_that_a_crash_made_zeroes_of_is_written_again() {
     let disk = SimulatedDisk::new();
-    let mut log = open(&disk, false);
+    let open = || {
+        let files = Arc::new(OpenFiles::new(Arc::new(disk.clone()), 8));
+        let opening = Checkpoints::default().opening("t", 0);
+        Log::open(files, Path::new(DIRECTORY), Uuid::from_u128(5), Arc::new(config()), opening).expect("opens")
+    };
+    let mut log = open();
     append(&mut log, 0, 2);
     log.close().expect("closes");
     let path = log.files.path_of("partition.metadata");
     let whole = disk.read_small(&path, 100).expect("reads").expect("is there");
     for damaged in [vec![0; whole.len()], Vec::new(), vec![7; 100]] {
         disk.replace_small(&path, &damaged).expect("writes");
-        open(&disk, false);
+        open();
         assert_eq!(disk.read_small(&path, 100).expect("reads"), Some(whole.clone()));
     }
 }

@@ -138,6 +138,9 @@ fn the_recovery_point_passes_a_roll_once_the_epochs_are_written_though_nothing_m
         assert_eq!(partition.checkpoint().recovery_point, 0, "the epochs are not written down yet");
         partition.write_checkpoint().expect("writes");
         wait_until_recovery_point(&partition, 10);
+        let before = partition.checkpoint().recovery_point;
+        fill(&partition, 20);
+        wait_until_recovery_point(&partition, before + 1);
     }
 }
 
