@@ -21,13 +21,13 @@ use crate::disk::residency;
 use crate::log::LogSlice;
 
 /// Answers that may wait for the disk at the same time: more would only take turns, and blocking threads are few.
-pub(super) const COLD_READS_MAX: usize = 8;
+pub(super) const COLD_READS_MAX: usize = 2;
 /// Read-ahead requests under way at the same time; beyond, readers do without.
-pub(super) const READ_AHEADS_MAX: usize = 4;
+pub(super) const READ_AHEADS_MAX: usize = 2;
 /// Bytes that one answer waits for the disk to bring, in one call to the disk; a larger first batch is waited for.
 pub(super) const COLD_BYTES: usize = 1 << 20;
 /// Bytes asked of the kernel behind what a reader gets.
-const READ_AHEAD_BYTES: u64 = 4 << 20;
+const READ_AHEAD_BYTES: u64 = 1 << 20;
 /// Slices up to this size are read and sent with the rest of the answer; larger ones go by sendfile.
 const READ_BYTES_MAX: usize = 32 << 10;
 /// Base offset and length at the front of a batch.
