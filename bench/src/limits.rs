@@ -21,6 +21,8 @@ use crate::socket;
 pub(crate) const BATCH_BYTES: usize = 100 << 10;
 /// Bytes of the smallest append that is synced.
 const SMALL_BYTES: usize = 4 << 10;
+/// Bytes of an append with which the disk shows what it sustains: about what group commit syncs at once at full speed.
+const LARGE_BYTES: usize = 4 << 20;
 /// Bytes sent at once over loopback.
 const SEND_BYTES: usize = 128 << 10;
 
@@ -59,12 +61,13 @@ fn random(length: usize) -> Vec<u8> {
 
 /// Append and fdatasync, growing the file or over blocks that fallocate has reserved.
 fn syncs(figures: &mut Figures, path: &Path, time: Duration) -> Result<()> {
-    let bytes = random(BATCH_BYTES);
+    let bytes = random(LARGE_BYTES);
     for (name, length, ahead) in [
         ("fdatasync_4_kib_append", SMALL_BYTES, None),
         ("fdatasync_4_kib_fallocated", SMALL_BYTES, Some(1 << 20)),
         ("fdatasync_100_kib_append", BATCH_BYTES, None),
         ("fdatasync_100_kib_fallocated", BATCH_BYTES, Some(16 << 20)),
+        ("fdatasync_4_mib_fallocated", LARGE_BYTES, Some(16 << 20)),
     ] {
         let file = File::create(path)?;
         file.sync_all()?;

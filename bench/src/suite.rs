@@ -175,7 +175,7 @@ fn machine(results: &Results, steal_percent: Option<f64>) -> String {
     });
     format!(
         "Limits of this machine, same run (MB and GB are powers of ten, KiB of two):
-- fdatasync after an append of 4 KiB: p50 {} µs, over fallocated blocks {} µs; appends of 100 KiB, each synced: {} MB/s, over fallocated blocks {} MB/s
+- fdatasync after an append of 4 KiB: p50 {} µs, over fallocated blocks {} µs; appends of 100 KiB, each synced: {} MB/s, over fallocated blocks {} MB/s, of 4 MiB {} MB/s
 - append of 100 KiB with CRC-32C to the page cache: {} MB/s, {} CPU s/GB; CRC-32C alone {} MB/s
 - loopback, 128 KiB a write: {} MB/s, {} + {} CPU s/GB; 1 KiB asked and 100 B answered between two threads: p50 {} µs
 - null broker: {} records/s in batches of 100 × 1 KiB, {} CPU s/GB; one record of 1 KiB a request: p50 {} µs, {} CPU µs each{steal}
@@ -184,6 +184,7 @@ fn machine(results: &Results, steal_percent: Option<f64>) -> String {
         limit("fdatasync_4_kib_fallocated_p50_us"),
         limit("fdatasync_100_kib_append_mb_per_s"),
         limit("fdatasync_100_kib_fallocated_mb_per_s"),
+        limit("fdatasync_4_mib_fallocated_mb_per_s"),
         limit("append_crc_100_kib_mb_per_s"),
         limit("append_crc_100_kib_cpu_s_per_gb"),
         limit("crc_100_kib_mb_per_s"),

@@ -112,7 +112,7 @@ impl Rows {
         self.sized(&produce(Written, 6, size), size, &goals);
         let goals = [
             (RATE, Goal::OfKafka(AtLeast, 3.0)),
-            (SPEED, Goal::OfLimit(AtLeast, 0.9, "fdatasync_100_kib_fallocated_mb_per_s")),
+            (SPEED, Goal::OfLimit(AtLeast, 0.9, "fdatasync_4_mib_fallocated_mb_per_s")),
             (CPU, Goal::Value(AtMost, 1.5)),
             (ACK_P50, Goal::Open),
         ];

@@ -125,7 +125,9 @@ impl Log {
         }
         let content = partition_metadata::encode(self.topic_id);
         let path = self.files.path_of(PARTITION_METADATA);
-        if self.files.disk().length_of(&path)? == Some(content.len() as u64) {
+        // A crash may have left as many zeroes.
+        let found = self.files.disk().read_small(&path, content.len()).unwrap_or_default();
+        if found.as_deref() == Some(content.as_bytes()) {
             return Ok(());
         }
         let file = self.files.disk().open(&path)?;

@@ -53,6 +53,11 @@ impl Log {
         Ok(())
     }
 
+    /// Whether there are aborted transactions that ended in the segment of `offset`, or behind it.
+    pub(crate) fn tells_of_aborted(&self, offset: i64) -> bool {
+        self.segments[self.segment_of(offset)..].iter().any(|segment| segment.aborted > 0)
+    }
+
     /// The segments that tell of aborted transactions with records from `offset` on, to look in without holding the
     /// log: the one that holds it, and later ones.
     pub(crate) fn view_aborted(&self, offset: i64) -> LogView {

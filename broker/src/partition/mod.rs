@@ -80,6 +80,8 @@ pub(crate) struct Partition {
 struct State {
     log: Log,
     high_watermark: LogPosition,
+    /// What a sync has confirmed: with `log.durability=async` the high watermark may be ahead of it.
+    durable_end: i64,
     unsynced_bytes: u64,
     unsynced_records: i64,
     /// When the oldest unsynced record was appended, milliseconds since 1970.
@@ -109,6 +111,7 @@ impl Partition {
         let state = State {
             log,
             high_watermark,
+            durable_end: high_watermark.offset,
             unsynced_bytes: 0,
             unsynced_records: 0,
             unsynced_since_ms: i64::MAX,
@@ -207,7 +210,8 @@ impl Partition {
             Durability::Sync => (Ready::default(), true),
             Durability::Async => {
                 let end = state.log.end();
-                (state.advance(end), state.is_sync_due(now_ms))
+                // A roll is synced, as Kafka does, or a start would have to look through all of the segment.
+                (state.advance(end), state.is_sync_due(now_ms) || state.log.awaits_sync())
             }
         };
         let schedule = wants_sync && !state.sync_queued;

@@ -103,6 +103,11 @@ impl Partition {
         self.look(|state| Ok((state.log.view_aborted(from), ())), find)
     }
 
+    /// Whether [`Partition::aborted_transactions`] from `from` on would look into any file.
+    pub(crate) fn tells_of_aborted(&self, from: i64) -> bool {
+        self.state.lock().log.tells_of_aborted(from)
+    }
+
     /// Epoch of the last batch; −1 when the partition is empty.
     pub(crate) fn latest_epoch(&self) -> i32 {
         self.state.lock().log.latest_epoch()

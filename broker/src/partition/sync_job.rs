@@ -21,6 +21,7 @@ impl SyncJob for Partition {
         let ready = match synced {
             Ok(()) => {
                 state.log.synced(&dirty);
+                state.durable_end = end.offset;
                 state.advance(end)
             }
             // Its files may be gone already.
@@ -30,7 +31,7 @@ impl SyncJob for Partition {
                     topic = %self.topic, partition = self.index, %error,
                     "a sync failed: the partition is offline until the broker is restarted; look at the disk"
                 );
-                if let Err(error) = state.log.mark_sync_failed(state.high_watermark.offset) {
+                if let Err(error) = state.log.mark_sync_failed(state.durable_end) {
                     tracing::error!(%error, "cannot note down up to where the log is durable");
                 }
                 left = std::mem::take(&mut state.unsynced_bytes);

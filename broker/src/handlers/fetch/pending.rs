@@ -85,7 +85,7 @@ impl PendingFetch {
 
     fn answer(&self, responder: Responder, mut search: Search) {
         let mut slices = Vec::new();
-        if answer::take_from_memory(&self.broker.fetches, &mut search, &mut slices) {
+        if answer::take_from_memory(&self.broker.fetches, &mut search, &mut slices) && !search.looks_for_aborted() {
             answer::send(responder, &self.broker.fetches, &self.context, search, &slices);
             return;
         }

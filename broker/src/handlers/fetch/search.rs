@@ -166,6 +166,15 @@ impl Search {
         self.places.iter().enumerate().filter_map(|(place, asked)| Some((place, asked.held.as_ref().ok()?)))
     }
 
+    /// Whether transaction indexes must be read for what was taken, which may wait for the disk.
+    pub(super) fn looks_for_aborted(&self) -> bool {
+        let looks = |place: &Place| match (&place.found, &place.held) {
+            (Found::Records(_), Ok(held)) => held.tells_of_aborted(place.wanted.fetch_offset),
+            _ => false,
+        };
+        self.isolation == Isolation::ReadCommitted && self.places.iter().any(looks)
+    }
+
     /// The first partition with records that this answer has none of.
     pub(super) fn starved(&self) -> Option<&Wanted> {
         let is_starved = |place: &&Place| {

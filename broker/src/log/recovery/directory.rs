@@ -4,6 +4,7 @@
 //! ….deleted, ….cleaned, ….tmp     removed: they were never, or are no longer, the log's
 //! ….log.swap                      a compaction that was finished: it takes its place, over all it was made from
 //! ….index.swap and the like       with their .log.swap: they go along; alone: removed
+//! ….index and the like alone      removed
 //! ….quarantined                   left alone
 //! ```
 
@@ -48,7 +49,7 @@ impl Found {
 
     fn sort(files: &LogFiles, entries: &[Entry]) -> io::Result<Self> {
         let mut found = Self { bases: Vec::new(), snapshots: Vec::new(), has_epochs: false, sync_failed: false };
-        let mut swaps = Vec::new();
+        let (mut swaps, mut indexes) = (Vec::new(), Vec::new());
         for entry in entries {
             found.has_epochs |= entry.name == super::super::checkpoint::LEADER_EPOCHS;
             found.sync_failed |= entry.name == SYNC_FAILED;
@@ -62,13 +63,18 @@ impl Found {
                 (Suffix::None, Kind::Snapshot) => found.snapshots.push(file.base_offset),
                 (Suffix::Deleted | Suffix::Cleaned, _) => files.disk().remove(&entry.path)?,
                 (Suffix::Swap, _) => swaps.push(file),
-                (Suffix::None | Suffix::Quarantined, _) => {}
+                (Suffix::None, _) => indexes.push(file),
+                (Suffix::Quarantined, _) => {}
             }
         }
         found.bases.sort_unstable();
         found.snapshots.sort_unstable();
         if !swaps.is_empty() {
             found.finish_swaps(files, &swaps)?;
+        }
+        // A segment that a crash took may be made anew, and must not find entries of other batches.
+        for index in indexes.iter().filter(|index| found.bases.binary_search(&index.base_offset).is_err()) {
+            files.disk().remove(&files.path_of(&index.name()))?;
         }
         Ok(found)
     }

@@ -134,3 +134,41 @@ fn a_logs_start_stays_written_down_until_its_deletions_are_on_disk() {
     log.remove_segments_below_start(0).expect("tries again");
     assert_eq!(log.moved_start(), None, "the first segment tells it from now on");
 }
+
+#[test]
+fn an_index_without_its_segment_is_not_taken_for_that_of_the_next_one() {
+    let disk = SimulatedDisk::new();
+    let mut log = open(&disk, false);
+    while append(&mut log, 0, 2).next_offset < 60 {}
+    log.close().expect("closes");
+    let aborted = AbortedTransaction { producer_id: 1, first_offset: 60, last_offset: 61, last_stable_offset: 62 };
+    let path = log.files.path(60, FileKind::TransactionIndex);
+    disk.replace_small(&path, &aborted.encode()).expect("writes");
+    let mut log = open(&disk, false);
+    log.roll(0).expect("rolls");
+    append(&mut log, 0, 4);
+    log.close().expect("closes");
+    let log = open(&disk, true);
+    assert_eq!(log.segments.last().expect("has one").base_offset, 60);
+    assert_eq!(log.view_aborted(60).aborted(60, 64).expect("reads"), []);
+}
+
+#[test]
+fn a_topic_id_that_a_crash_made_zeroes_of_is_written_again() {
+    let disk = SimulatedDisk::new();
+    let open = || {
+        let files = Arc::new(OpenFiles::new(Arc::new(disk.clone()), 8));
+        let opening = Checkpoints::default().opening("t", 0);
+        Log::open(files, Path::new(DIRECTORY), Uuid::from_u128(5), Arc::new(config()), opening).expect("opens")
+    };
+    let mut log = open();
+    append(&mut log, 0, 2);
+    log.close().expect("closes");
+    let path = log.files.path_of("partition.metadata");
+    let whole = disk.read_small(&path, 100).expect("reads").expect("is there");
+    for damaged in [vec![0; whole.len()], Vec::new(), vec![7; 100]] {
+        disk.replace_small(&path, &damaged).expect("writes");
+        open();
+        assert_eq!(disk.read_small(&path, 100).expect("reads"), Some(whole.clone()));
+    }
+}

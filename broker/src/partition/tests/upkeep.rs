@@ -81,9 +81,9 @@ fn compacted() -> LogConfig {
 /// A partition whose recovery point has passed a roll, so that something may be compacted.
 fn filled(disk: &SimulatedDisk) -> Arc<Partition> {
     let partition = partition_with(disk, Durability::Sync, compacted());
-    fill(&partition, 1);
-    partition.write_checkpoint().expect("saves the epochs");
-    fill(&partition, 60);
+    fill(&partition, 61);
+    partition.write_checkpoint().expect("saves the epochs that the recovery point waits for");
+    wait_until_recovery_point(&partition, 40);
     assert!(partition.cleanable(NOW_MS).is_some());
     partition
 }
@@ -138,6 +138,9 @@ fn the_recovery_point_passes_a_roll_once_the_epochs_are_written_though_nothing_m
         assert_eq!(partition.checkpoint().recovery_point, 0, "the epochs are not written down yet");
         partition.write_checkpoint().expect("writes");
         wait_until_recovery_point(&partition, 10);
+        let before = partition.checkpoint().recovery_point;
+        fill(&partition, 20);
+        wait_until_recovery_point(&partition, before + 1);
     }
 }
 
@@ -181,4 +184,26 @@ fn no_records_are_deleted_of_a_partition_that_is_offline() {
     partition.when_durable(next_offset, Box::new(move |result| tell.send(result.is_ok()).expect("sends")));
     assert!(!told.recv_timeout(LONG).expect("is told"));
     assert!(matches!(partition.delete_records(2), Err(LogError::Offline(_))));
+}
+
+#[test]
+fn after_a_failed_sync_a_start_believes_only_what_was_synced_whatever_was_shown() {
+    let disk = SimulatedDisk::new();
+    let config = LogConfig { flush_messages: 5, ..config() };
+    let before = partition_with(&disk, Durability::Async, config);
+    fill(&before, 5);
+    let began = Instant::now();
+    while before.state.lock().durable_end < 5 {
+        assert!(began.elapsed() < LONG, "it is never synced");
+        thread::sleep(Duration::from_millis(1));
+    }
+    disk.fail_syncs_of("/data/t-0/00000000000000000000.log", true);
+    fill(&before, 5);
+    while before.state.lock().closed.is_none() {
+        assert!(began.elapsed() < LONG, "it is never taken offline");
+        thread::sleep(Duration::from_millis(1));
+    }
+    disk.fail_syncs_of("/data/t-0/00000000000000000000.log", false);
+    assert_eq!(before.offsets().high_watermark, 10, "they were shown");
+    assert_eq!(partition(&disk, Durability::Async).offsets().log_end_offset, 5);
 }
