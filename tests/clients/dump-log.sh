@@ -55,6 +55,7 @@ wait_for() {
   shift
   until "$@"; do
     ((SECONDS < limit)) || fail "waited in vain for $what"
+    kill -0 "$broker" 2>/dev/null || fail "it ended, instead of $what: $(tail -n 3 "$work"/*.log)"
     sleep 0.1
   done
 }
