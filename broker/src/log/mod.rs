@@ -23,6 +23,8 @@ mod removal;
 mod retention;
 mod scan;
 mod segment;
+#[cfg(test)]
+mod simulation;
 mod swapping;
 #[cfg(test)]
 mod tests;
