@@ -5,7 +5,7 @@ CARGO ?= cargo
 BUILD := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-needs lint format bench backlog bench-zero-copy build-bench
+.PHONY: help demo build test test-needs lint format bench backlog bench-zero-copy build-bench simulate
 
 help: ## List what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 18
@@ -46,3 +46,7 @@ bench-zero-copy: build-bench ## Compare the ways to move bytes: read, write, mma
 
 build-bench:
 	$(CARGO) build --release --package pillion --package pillion-bench
+
+simulate: ## The log against a plain model on a failing disk, until it breaks; SEED=n tells one story
+	PILLION_SIMULATE=$(SEED) $(CARGO) test --release --package pillion-broker --lib -- --ignored --nocapture \
+		log::simulation::stories_without_end

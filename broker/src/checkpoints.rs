@@ -7,14 +7,14 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::catalogue::{Topic, Topics};
+use crate::catalogue::Topics;
 use crate::disk::Disk;
 use crate::log::Opening;
 use crate::log::format::offset_checkpoint;
+use crate::partition::PartitionCheckpoint;
 
 const RECOVERY_POINTS: &str = "recovery-point-offset-checkpoint";
 const CLEANED: &str = "cleaner-offset-checkpoint";
@@ -27,7 +27,8 @@ type Offsets = HashMap<String, Vec<(i32, i64)>>;
 /// What the files said at start.
 #[derive(Default)]
 pub(crate) struct Checkpoints {
-    recovery_points: Offsets,
+    /// `None` without a readable file.
+    recovery_points: Option<Offsets>,
     log_starts: Offsets,
     cleaned: Offsets,
     clean: bool,
@@ -41,8 +42,8 @@ impl Checkpoints {
     /// What the disk says.
     pub(crate) fn read(disk: &dyn Disk, root: &Path, clean: bool, now_ms: i64) -> io::Result<Self> {
         let recovery_points = read(disk, &root.join(RECOVERY_POINTS))?;
-        let log_starts = read(disk, &root.join(LOG_STARTS))?;
-        let cleaned = read(disk, &root.join(CLEANED))?;
+        let log_starts = read(disk, &root.join(LOG_STARTS))?.unwrap_or_default();
+        let cleaned = read(disk, &root.join(CLEANED))?.unwrap_or_default();
         Ok(Self { recovery_points, log_starts, cleaned, clean, now_ms })
     }
 
@@ -55,7 +56,8 @@ impl Checkpoints {
         };
         Opening {
             clean: self.clean,
-            recovery_point: of(&self.recovery_points).unwrap_or(0),
+            recovery_point: self.recovery_points.as_ref().and_then(of).unwrap_or(0),
+            is_known: self.recovery_points.is_some(),
             log_start_offset: of(&self.log_starts).unwrap_or(0),
             cleaned_to: of(&self.cleaned),
             now_ms: self.now_ms,
@@ -71,7 +73,8 @@ pub(crate) struct CheckpointFiles {
 }
 
 impl CheckpointFiles {
-    /// Replaces the files by where the topics' partitions stand, as far as that is news. Blocks.
+    /// Replaces the files by where the topics' partitions stand, as far as that is news, and tells the partitions that
+    /// they stand there. Blocks.
     ///
     /// # Errors
     /// What the disk says; the old files stay then.
@@ -79,46 +82,66 @@ impl CheckpointFiles {
         // Held from before the partitions are asked: a later writer must not be overtaken by an earlier one's answers.
         let mut written = self.written.lock();
         let topics = topics.snapshot().sorted();
-        for (name, content) in contents(&topics) {
-            let mut hasher = DefaultHasher::new();
-            content.hash(&mut hasher);
-            let digest = hasher.finish();
-            if written.get(name) != Some(&digest) {
-                disk.replace_small(&root.join(name), content.as_bytes())?;
-                written.insert(name, digest);
-            }
-        }
+        let partitions = topics.iter().flat_map(|topic| topic.partitions.iter().map(move |one| (&*topic.name, one)));
+        let checkpoints: Vec<_> = partitions.map(|(topic, one)| (topic, one, one.checkpoint())).collect();
+        let offsets = checkpoints.iter().map(|(topic, one, checkpoint)| (*topic, one.index(), *checkpoint));
+        replace(&mut written, disk, root, offsets)?;
+        checkpoints.iter().for_each(|(_, one, checkpoint)| one.checkpoint_written(checkpoint));
         Ok(())
+    }
+
+    /// As [`CheckpointFiles::write`], of one partition of nobody's.
+    #[cfg(test)]
+    pub(crate) fn write_one(&self, disk: &dyn Disk, root: &Path, checkpoint: PartitionCheckpoint) -> io::Result<()> {
+        replace(&mut self.written.lock(), disk, root, std::iter::once(("t", 0, checkpoint)))
     }
 }
 
-/// The files' names and what they are to hold.
-fn contents(topics: &[Arc<Topic>]) -> [(&'static str, String); 3] {
-    let (mut recovery_points, mut log_starts, mut cleaned) = (Vec::new(), Vec::new(), Vec::new());
-    for topic in topics {
-        for partition in &topic.partitions {
-            let checkpoint = partition.checkpoint();
-            let entry = |offset| (&*topic.name, partition.index(), offset);
-            recovery_points.extend(Some(checkpoint.recovery_point).filter(|offset| *offset > 0).map(entry));
-            log_starts.extend(checkpoint.log_start_offset.map(entry));
-            cleaned.extend(checkpoint.cleaned_to.map(entry));
+/// Replaces the files whose content is not what was `written`.
+fn replace<'a>(
+    written: &mut HashMap<&'static str, u64>,
+    disk: &dyn Disk,
+    root: &Path,
+    partitions: impl Iterator<Item = (&'a str, i32, PartitionCheckpoint)>,
+) -> io::Result<()> {
+    for (name, content) in contents(partitions) {
+        let mut hasher = DefaultHasher::new();
+        content.hash(&mut hasher);
+        let digest = hasher.finish();
+        if written.get(name) != Some(&digest) {
+            // Until this has succeeded nobody knows what is there.
+            written.remove(name);
+            disk.replace_small(&root.join(name), content.as_bytes())?;
+            written.insert(name, digest);
         }
+    }
+    Ok(())
+}
+
+/// The files' names and what they are to hold.
+fn contents<'a>(partitions: impl Iterator<Item = (&'a str, i32, PartitionCheckpoint)>) -> [(&'static str, String); 3] {
+    let (mut recovery_points, mut log_starts, mut cleaned) = (Vec::new(), Vec::new(), Vec::new());
+    for (topic, index, checkpoint) in partitions {
+        let entry = |offset| (topic, index, offset);
+        recovery_points.extend(Some(checkpoint.recovery_point).filter(|offset| *offset > 0).map(entry));
+        log_starts.extend(checkpoint.log_start_offset.map(entry));
+        cleaned.extend(checkpoint.cleaned_to.map(entry));
     }
     [(RECOVERY_POINTS, recovery_points), (CLEANED, cleaned), (LOG_STARTS, log_starts)]
         .map(|(name, entries)| (name, offset_checkpoint::encode(entries)))
 }
 
-fn read(disk: &dyn Disk, path: &Path) -> io::Result<Offsets> {
-    let Some(content) = disk.read_small(path, FILE_BYTES_MAX)? else { return Ok(Offsets::new()) };
+fn read(disk: &dyn Disk, path: &Path) -> io::Result<Option<Offsets>> {
+    let Some(content) = disk.read_small(path, FILE_BYTES_MAX)? else { return Ok(None) };
     let decoded = String::from_utf8(content).ok().and_then(|text| offset_checkpoint::decode(&text).ok());
     let Some(entries) = decoded else {
         tracing::warn!(path = %path.display(), "passing over a checkpoint file that cannot be read");
-        return Ok(Offsets::new());
+        return Ok(None);
     };
     let mut offsets = Offsets::new();
     for (topic, partition, offset) in entries {
         offsets.entry(topic).or_default().push((partition, offset));
     }
     offsets.values_mut().for_each(|partitions| partitions.sort_unstable());
-    Ok(offsets)
+    Ok(Some(offsets))
 }

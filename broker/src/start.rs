@@ -269,13 +269,15 @@ fn close(state: &BrokerState, directory: DataDirectory) -> Result<(), StopError>
         }
     }
     let sync = if unsaved.len() > SYNCED_ONE_BY_ONE_MAX { ClosingSync::Whole } else { ClosingSync::OneByOne };
-    for partition in unsaved {
+    for partition in &unsaved {
         partition.close(sync).map_err(CatalogueError::from)?;
     }
     if sync == ClosingSync::Whole {
         let root = state.data_directory();
-        let synced = state.partitions.disk().sync_all(root);
-        synced.map_err(|source| DataDirectoryError::Io { path: root.to_owned(), source })?;
+        if let Err(source) = state.partitions.disk().sync_all(root) {
+            unsaved.iter().for_each(|partition| partition.note_sync_failure());
+            return Err(DataDirectoryError::Io { path: root.to_owned(), source }.into());
+        }
     }
     state.catalogue.close()?;
     state.write_checkpoints().map_err(|error| StopError::Checkpoints(error.into()))?;

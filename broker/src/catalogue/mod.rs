@@ -59,8 +59,14 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError`] when it cannot be read, or was written by a newer version.
     pub(crate) fn open(files: &Arc<OpenFiles>, data: &Path, clean: bool) -> Result<Self, CatalogueError> {
-        let opening =
-            Opening { clean, recovery_point: 0, log_start_offset: 0, cleaned_to: None, now_ms: crate::clock::now_ms() };
+        let opening = Opening {
+            clean,
+            recovery_point: 0,
+            is_known: false,
+            log_start_offset: 0,
+            cleaned_to: None,
+            now_ms: crate::clock::now_ms(),
+        };
         let log = Log::open(Arc::clone(files), &data.join(DIRECTORY), Uuid::nil(), Arc::new(log_config()), opening)?;
         let entries = replay(&log)?;
         let leader_epoch = record::read::<LeaderEpochRecord>(entries.get(LEADER_EPOCH_KEY))?;
@@ -185,6 +191,8 @@ impl Catalogue {
         let now_ms = crate::clock::now_ms();
         log.save_epochs().map_err(failed)?;
         log.remove_due(now_ms).map_err(|source| CompactionError::Write { source })?;
+        // No checkpoint file speaks of this log: a start reads all of it, and expects what compaction leaves.
+        log.recovery_point_written(log.recovery_point());
         let Some(round) = log.begin_round(log.next_offset(), now_ms) else { return Ok(()) };
         let mut swap_in = |group: &CleanedGroup| log.swap_in(group, now_ms).map_err(failed);
         let (end, _) = round.run(dedupe_buffer_bytes, &|| true, &mut swap_in)?;

@@ -44,13 +44,13 @@ impl Log {
         self.epochs.unsaved().map(|epochs| UnsavedEpochs {
             path: self.files.path_of(LEADER_EPOCHS),
             content: leader_epoch_checkpoint::encode(epochs),
-            count: epochs.len(),
+            latest: self.epochs.latest(),
         })
     }
 
     /// Takes note that leader epochs are on disk.
     pub(crate) fn epochs_saved(&mut self, saved: &UnsavedEpochs) {
-        self.epochs.saved(saved.count);
+        self.epochs.saved(saved.latest);
     }
 
     /// Writes leader epochs down where some are not, for logs whose owner may block: the recovery point waits for them.
@@ -140,8 +140,8 @@ impl Log {
     }
 
     /// Writes what is known of producers as of the log's end. It is checked when it is read, so it need not be synced
-    /// before anything depends on it. Older ones go, but for those that begin a segment and the newest but one: the
-    /// checkpoint file speaks of that until it is written again.
+    /// before anything depends on it. Older ones go once the recovery point that the next start will be given is behind
+    /// them, but for those that begin a segment.
     pub(super) fn write_snapshot(&mut self) -> io::Result<()> {
         let offset = self.next_offset;
         if self.snapshot_offset == offset {
@@ -154,8 +154,14 @@ impl Log {
         file.write_at(0, &mut [IoSlice::new(&content)])?;
         self.mark_dirty(FileName::Snapshot(offset), file, true);
         let previous = std::mem::replace(&mut self.snapshot_offset, offset);
-        let older = std::mem::replace(&mut self.snapshot_before, previous);
-        self.remove_snapshot(older)
+        if previous >= 0 {
+            self.superseded_snapshots.push(previous);
+        }
+        while let Some(place) = self.superseded_snapshots.iter().position(|old| *old < self.recovery_point_written) {
+            self.remove_snapshot(self.superseded_snapshots[place])?;
+            self.superseded_snapshots.swap_remove(place);
+        }
+        Ok(())
     }
 
     /// Removes those of `snapshots` that a start has no use for.
@@ -178,7 +184,7 @@ impl Log {
 pub(crate) struct UnsavedEpochs {
     path: std::path::PathBuf,
     content: String,
-    count: usize,
+    latest: i32,
 }
 
 impl UnsavedEpochs {

@@ -32,6 +32,8 @@ pub(crate) struct Round {
     config: Arc<LogConfig>,
     /// The sealed segments below the bound.
     segments: Vec<Segment>,
+    /// Segments behind it with aborted transactions: of one that was ended there, data may be below the bound.
+    aborted_behind: Vec<Segment>,
     facts: Vec<SegmentFacts>,
     cleanable: Cleanable,
     last_records: HashMap<i64, LastRecord>,
@@ -41,7 +43,7 @@ pub(crate) struct Round {
 
 impl Log {
     /// What can be cleaned of the log now, and whether it is time to. Nothing at or above `high_watermark` or the
-    /// recovery point is: a start must find no gaps where it does not trust.
+    /// recovery point is.
     pub(crate) fn cleanable(&self, high_watermark: i64, now_ms: i64) -> Option<Cleanable> {
         if !self.config.compact || self.segments.len() < 2 {
             return None;
@@ -52,9 +54,11 @@ impl Log {
         cleanable.is_due(&compaction_config(&self.config)).then_some(cleanable)
     }
 
-    /// Plans a round; `None` when nothing is due.
+    /// Plans a round; `None` when nothing is due. Only what is below the recovery point that stands in the checkpoint
+    /// file is cleaned: a start must find no gaps where it does not trust, and of producers only the last batches of
+    /// all stay, which a crash may take; what the next start knows of them is in a snapshot at or before that point.
     pub(crate) fn begin_round(&self, high_watermark: i64, now_ms: i64) -> Option<Round> {
-        let cleanable = self.cleanable(high_watermark, now_ms)?;
+        let cleanable = self.cleanable(high_watermark.min(self.recovery_point_written), now_ms)?;
         let count = self.segments.partition_point(|segment| segment.base_offset < cleanable.bound);
         let producers = self.producers.snapshot().into_iter().map(|entry| {
             let last_data_offset = Some(entry.last_offset).filter(|offset| *offset >= 0);
@@ -64,6 +68,7 @@ impl Log {
             files: self.files.clone(),
             config: Arc::clone(&self.config),
             segments: self.segments[..count].to_vec(),
+            aborted_behind: self.segments[count..].iter().filter(|segment| segment.aborted > 0).cloned().collect(),
             facts: self.segment_facts()[..count].to_vec(),
             cleanable,
             last_records: producers.collect(),
@@ -213,7 +218,8 @@ struct Context<'a> {
 impl RoundContext for Context<'_> {
     fn aborted_transactions(&self, start: i64, end: i64) -> Result<Vec<AbortedTransaction>, CompactionError> {
         let from = self.round.segments.partition_point(|segment| segment.base_offset <= start).saturating_sub(1);
-        let segments = self.round.segments[from..].iter().filter(|segment| segment.aborted > 0).cloned().collect();
+        let segments = self.round.segments[from..].iter().filter(|segment| segment.aborted > 0);
+        let segments = segments.chain(&self.round.aborted_behind).cloned().collect();
         let view = LogView::of(self.round.files.clone(), segments, 0);
         view.aborted(start.max(self.round.log_start_offset), end).map_err(|error| {
             let source = io::Error::other(error);

@@ -23,9 +23,14 @@ impl LeaderEpochs {
         Some(Self { starts, saved, outdated: saved < all })
     }
 
-    /// Notes that the batch at `offset` was written in `epoch`.
+    /// Notes that the batch at `offset` was written in `epoch`. Epochs that began there or behind it were of batches
+    /// that a crash took.
     pub(super) fn note(&mut self, epoch: i32, offset: i64) {
         if epoch > self.latest() {
+            let kept = self.starts.partition_point(|(_, start)| *start < offset);
+            self.starts.truncate(kept);
+            self.outdated |= kept < self.saved;
+            self.saved = self.saved.min(kept);
             self.starts.push((epoch, offset));
         }
     }
@@ -61,6 +66,15 @@ impl LeaderEpochs {
         {
             self.starts.drain(..in_force);
             self.starts[0].1 = log_start_offset;
+            self.saved = self.saved.saturating_sub(in_force);
+            self.outdated = true;
+        }
+    }
+
+    /// Lets the first epoch begin at the log's start, also where compaction left no batch there.
+    pub(super) fn reach_back_to(&mut self, log_start_offset: i64) {
+        if let Some((_, start)) = self.starts.first_mut().filter(|(_, start)| *start > log_start_offset) {
+            *start = log_start_offset;
             self.outdated = true;
         }
     }
@@ -70,9 +84,9 @@ impl LeaderEpochs {
         (self.outdated || self.saved < self.starts.len()).then_some(&self.starts)
     }
 
-    /// The first `count` are in the file now.
-    pub(super) fn saved(&mut self, count: usize) {
-        self.saved = count.min(self.starts.len());
+    /// Those up to `latest` are in the file now.
+    pub(super) fn saved(&mut self, latest: i32) {
+        self.saved = self.starts.partition_point(|(epoch, _)| *epoch <= latest);
         self.outdated = false;
     }
 

@@ -48,10 +48,16 @@ impl<E: IndexEntry> IndexFile<E> {
 
     /// The index that is in the file; `None` when the file is missing, or not whole entries.
     pub(super) fn load(files: &LogFiles, segment: i64) -> io::Result<Option<Self>> {
-        let Some(length) = files.length(segment, E::KIND)? else { return Ok(None) };
-        if length % E::BYTES as u64 != 0 {
-            return Ok(None);
+        match files.length(segment, E::KIND)? {
+            Some(length) if length % E::BYTES as u64 == 0 => Self::load_begun(files, segment),
+            _ => Ok(None),
         }
+    }
+
+    /// The whole entries that are in the file of a segment written to; `None` when there is none. What a crash left
+    /// behind them is written over.
+    pub(super) fn load_begun(files: &LogFiles, segment: i64) -> io::Result<Option<Self>> {
+        let Some(length) = files.length(segment, E::KIND)? else { return Ok(None) };
         let Ok(written) = u32::try_from(length / E::BYTES as u64) else { return Ok(None) };
         let mut index = Self { written, ..Self::empty() };
         if let Some(last) = written.checked_sub(1) {
@@ -126,11 +132,22 @@ impl<E: IndexEntry> IndexFile<E> {
         Ok(())
     }
 
-    /// Takes every entry out, of the file too, whatever is in it.
+    /// Takes every entry out, of the file too and durably, whatever is in it.
     pub(super) fn clear(&mut self, files: &LogFiles, segment: i64) -> io::Result<()> {
         *self = Self::empty();
         if files.length(segment, E::KIND)?.is_some_and(|length| length > 0) {
-            files.open(segment, E::KIND)?.truncate(0)?;
+            let file = files.open(segment, E::KIND)?;
+            file.truncate(0)?;
+            file.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Writes what waits, durably.
+    pub(super) fn flush_durably(&mut self, files: &LogFiles, segment: i64) -> io::Result<()> {
+        if self.flush(files, segment)? {
+            files.open(segment, E::KIND)?.sync()?;
+            files.disk().sync_directory(files.directory())?;
         }
         Ok(())
     }

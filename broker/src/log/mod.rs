@@ -23,6 +23,8 @@ mod removal;
 mod retention;
 mod scan;
 mod segment;
+#[cfg(test)]
+mod simulation;
 mod swapping;
 #[cfg(test)]
 mod tests;
@@ -74,6 +76,8 @@ pub(crate) struct Log {
     next_offset: i64,
     /// Everything below it is on disk with its indexes, and a start need not look at it.
     recovery_point: i64,
+    /// The recovery point that the next start will be given at least: what the checkpoint file says.
+    recovery_point_written: i64,
     /// A recovery point that holds once what is dirty now is synced.
     recovery_point_pending: Option<i64>,
     /// Bytes appended since the recovery point was last moved, or is about to be.
@@ -82,8 +86,8 @@ pub(crate) struct Log {
     producers: ProducerStates,
     /// Offset of the newest snapshot of `producers`; −1 without.
     snapshot_offset: i64,
-    /// Offset of the one before it; −1 without.
-    snapshot_before: i64,
+    /// Offsets of older ones that begin no segment.
+    superseded_snapshots: Vec<i64>,
     /// Files with bytes that no sync has covered, oldest first.
     dirty: Vec<DirtyFile>,
     /// Deleted segments' files that are still there under another name.
@@ -111,12 +115,13 @@ impl Log {
             log_start_offset: 0,
             next_offset: 0,
             recovery_point: 0,
+            recovery_point_written: 0,
             recovery_point_pending: None,
             bytes_unchecked: 0,
             epochs: LeaderEpochs::default(),
             producers: ProducerStates::default(),
             snapshot_offset: -1,
-            snapshot_before: -1,
+            superseded_snapshots: Vec::new(),
             dirty: Vec::new(),
             renamed: Vec::new(),
             removals: 0,
@@ -163,6 +168,11 @@ impl Log {
     /// Everything below it is on disk with its indexes, and a start need not look at it.
     pub(crate) fn recovery_point(&self) -> i64 {
         self.recovery_point
+    }
+
+    /// Takes note that a recovery point stands in the checkpoint file, durably.
+    pub(crate) fn recovery_point_written(&mut self, recovery_point: i64) {
+        self.recovery_point_written = self.recovery_point_written.max(recovery_point);
     }
 
     /// Where the log ends.

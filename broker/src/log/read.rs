@@ -68,6 +68,8 @@ impl Log {
         from: ReadFrom,
     ) -> Result<Option<LogSlice>, LogError> {
         self.check_range(offset)?;
+        let begins = self.segments.binary_search_by_key(&end.offset, |segment| segment.base_offset).is_ok();
+        let end = end.where_a_segment_begins(begins);
         read(&self.files, &self.segments[self.segment_of(offset)..], offset, end, bytes_max, from)
     }
 
@@ -130,6 +132,8 @@ impl LogView {
     /// # Errors
     /// [`LogError::Io`]; of the kind [`io::ErrorKind::NotFound`] when the segment was deleted meanwhile.
     pub(crate) fn read(&self, offset: i64, end: LogPosition, bytes_max: usize) -> Result<Viewed, LogError> {
+        let mut bases = self.segments.iter().map(|segment| segment.base_offset).chain(self.next);
+        let end = end.where_a_segment_begins(bases.any(|base| base == end.offset));
         match (read(&self.files, &self.segments, offset, end, bytes_max, ReadFrom::Disk)?, self.next) {
             (Some(slice), _) => Ok(Viewed::Found(slice)),
             (None, Some(next)) if next <= end.segment => Ok(Viewed::GoOn(next)),
@@ -153,6 +157,14 @@ impl LogError {
     /// Whether a file was deleted while it was looked for.
     pub(crate) fn is_missing_file(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+impl LogPosition {
+    /// The same place, told by the segment that begins there, if one does: compaction changes how long the one before
+    /// is.
+    fn where_a_segment_begins(self, begins: bool) -> Self {
+        if begins { Self { segment: self.offset, position: 0, ..self } } else { self }
     }
 }
 

@@ -8,6 +8,8 @@
 mod directory;
 mod load;
 mod replay;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,6 +31,8 @@ pub(crate) struct Opening {
     pub(crate) clean: bool,
     /// Everything below this offset is on disk with its indexes.
     pub(crate) recovery_point: i64,
+    /// Whether that is known; else the log may have been compacted up to anywhere.
+    pub(crate) is_known: bool,
     /// The log starts here at least.
     pub(crate) log_start_offset: i64,
     /// Everything below this offset was compacted.
@@ -59,11 +63,14 @@ impl Log {
         log.log_start_offset = start;
         log.next_offset = found.bases.first().copied().unwrap_or(start);
         log.cleaned_to = opening.cleaned_to;
+        log.recovery_point_written = opening.recovery_point;
         let durable_end = if found.sync_failed { log.sync_failed_at().map_err(failed)? } else { None };
         let trust = Trust {
             everything: opening.clean && durable_end.is_none(),
-            below: opening.recovery_point.min(durable_end.unwrap_or(i64::MAX)),
+            // What is deleted needs no recovery.
+            below: opening.recovery_point.min(durable_end.unwrap_or(i64::MAX)).max(log.next_offset),
             end: durable_end.unwrap_or(i64::MAX),
+            may_miss_offsets: log.config.compact && !opening.is_known,
         };
         log.load_segments(&found.bases, &trust, opening.now_ms).map_err(failed)?;
         let expected = if trust.everything { trust.below.max(start) } else { trust.below };

@@ -23,8 +23,8 @@ fn open(disk: &SimulatedDisk, clean: bool) -> Log {
 fn open_with(disk: &SimulatedDisk, clean: bool, recovery_point: i64, config: LogConfig) -> Log {
     disk.create_directory(Path::new("/data")).expect("makes");
     let files = Arc::new(OpenFiles::new(Arc::new(disk.clone()), 8));
-    let opening = Opening { clean, recovery_point, log_start_offset: 0, cleaned_to: None, now_ms: 0 };
-    let log = Log::open(files, Path::new(DIRECTORY), Uuid::nil(), Arc::new(config), opening).expect("opens");
+    let opening = Opening { clean, recovery_point, is_known: true, log_start_offset: 0, cleaned_to: None, now_ms: 0 };
+    let log = Log::open(files, Path::new(DIRECTORY), Uuid::from_u128(7), Arc::new(config), opening).expect("opens");
     disk.sync_all(Path::new("/data")).expect("syncs");
     log
 }

@@ -18,10 +18,12 @@ pub(crate) struct TimestampedOffset {
 }
 
 impl Log {
-    /// The segment with the first record of at least `timestamp`, to look in without holding the log.
+    /// The segment with the first record of at least `timestamp`, to look in without holding the log; two where all
+    /// such records of the first one may be deleted, which only those before the log's start are.
     pub(crate) fn view_timestamp(&self, timestamp: i64) -> LogView {
-        let segment = self.segments.iter().find(|segment| segment.max_timestamp >= timestamp);
-        LogView::of(self.files.clone(), segment.cloned().into_iter().collect(), self.generation)
+        let segments = self.segments[self.segment_of(self.log_start_offset)..].iter();
+        let segments = segments.filter(|segment| segment.max_timestamp >= timestamp).take(2);
+        LogView::of(self.files.clone(), segments.cloned().collect(), self.generation)
     }
 
     /// The largest timestamp; `None` when no record has one.
@@ -56,15 +58,26 @@ impl LogView {
         timestamp: i64,
         start_offset: i64,
     ) -> Result<Option<TimestampedOffset>, LogError> {
-        let wanted = |max_timestamp: i64, last_offset: i64| max_timestamp >= timestamp && last_offset >= start_offset;
-        let Some((position, header)) = segment.find_timestamp(&self.files, timestamp, wanted)? else { return Ok(None) };
         let path = self.files.path(segment.base_offset, FileKind::Log);
         let failed = |source| LogError::Io { path: path.clone(), source };
         let file = segment.file(&self.files).map_err(failed)?;
-        let batch = read_whole(&*file, &path, position, header.size())?;
-        let (_, records) =
-            read_batch(&Bytes::from(batch)).map_err(|_| LogError::Damaged { path: path.clone(), position })?;
-        let found = records.iter().find(|record| record.timestamp >= timestamp && record.offset >= start_offset);
+        let mut least_offset = start_offset;
+        let (header, found) = loop {
+            let wanted =
+                |max_timestamp: i64, last_offset: i64| max_timestamp >= timestamp && last_offset >= least_offset;
+            let found = segment.find_timestamp(&self.files, timestamp, wanted)?;
+            let Some((position, header)) = found else { return Ok(None) };
+            let batch = read_whole(&*file, &path, position, header.size())?;
+            let (_, records) =
+                read_batch(&Bytes::from(batch)).map_err(|_| LogError::Damaged { path: path.clone(), position })?;
+            let found =
+                records.into_iter().find(|record| record.timestamp >= timestamp && record.offset >= start_offset);
+            if found.is_some() || header.base_offset >= start_offset {
+                break (header, found);
+            }
+            // The log starts inside this batch, behind the records asked for.
+            least_offset = header.next_offset();
+        };
         // A batch with lying timestamps is answered by its first offset: consumers skip, they do not miss.
         let (offset, timestamp) = found
             .map_or((header.base_offset.max(start_offset), header.max_timestamp), |record| {

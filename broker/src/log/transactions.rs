@@ -30,7 +30,8 @@ impl Log {
         if !completed.aborted {
             return Ok(());
         }
-        let last_stable_offset = self.producers.last_stable_offset_after(completed, self.next_offset);
+        // In recovery the log goes on behind the marker.
+        let last_stable_offset = self.producers.last_stable_offset_after(completed, completed.last_offset + 1);
         let entry = AbortedTransaction {
             producer_id: completed.producer_id,
             first_offset: completed.first_offset,

@@ -21,6 +21,11 @@ pub(super) fn run(broker: &Arc<BrokerState>, signal: &Signal) {
             tracing::warn!(%error, "cannot compact the catalogue");
         }
         while let Some(partition) = filthiest(broker, &given_up) {
+            // Only what the next start will trust is compacted.
+            if let Err(error) = broker.write_checkpoints() {
+                tracing::warn!(%error, "cannot write the checkpoint files: nothing is compacted");
+                break;
+            }
             match partition.compact(buffer_bytes, now_ms(), &signal.stopping) {
                 Ok(true) => {}
                 Ok(false) => break,

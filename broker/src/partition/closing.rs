@@ -20,6 +20,11 @@ impl Partition {
         state.closed.is_none().then(|| state.log.is_unsaved())
     }
 
+    /// Notes down that the sync of the disk as a whole failed: the next start cuts the log where it is surely durable.
+    pub(crate) fn note_sync_failure(&self) {
+        self.state.lock().note_sync_failure();
+    }
+
     /// Writes down all that a start would otherwise have to find out. Blocks.
     ///
     /// # Errors
@@ -31,7 +36,7 @@ impl Partition {
         }
         state.log.prepare_close(sync == ClosingSync::Whole)?;
         match sync {
-            ClosingSync::OneByOne => state.log.sync()?,
+            ClosingSync::OneByOne => state.log.sync().inspect_err(|_| state.note_sync_failure())?,
             ClosingSync::Whole => {
                 let dirty = state.log.dirty();
                 state.log.synced(&dirty);

@@ -288,6 +288,13 @@ impl State {
         self.log.first_unstable_offset().map_or(high_watermark, |unstable| unstable.min(high_watermark))
     }
 
+    /// Notes down that a sync failed, for the next start: the page cache is no evidence of what is on disk.
+    fn note_sync_failure(&self) {
+        if let Err(error) = self.log.mark_sync_failed(self.durable_end) {
+            tracing::error!(%error, "cannot note down up to where the log is durable");
+        }
+    }
+
     fn end(&mut self, reason: AppendError) -> Ready {
         self.closed = Some(reason.clone());
         self.waiters.all_failed(reason)

@@ -31,9 +31,7 @@ impl SyncJob for Partition {
                     topic = %self.topic, partition = self.index, %error,
                     "a sync failed: the partition is offline until the broker is restarted; look at the disk"
                 );
-                if let Err(error) = state.log.mark_sync_failed(state.durable_end) {
-                    tracing::error!(%error, "cannot note down up to where the log is durable");
-                }
+                state.note_sync_failure();
                 left = std::mem::take(&mut state.unsynced_bytes);
                 state.end(AppendError::Offline)
             }

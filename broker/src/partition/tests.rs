@@ -25,7 +25,8 @@ fn partition(disk: &SimulatedDisk, durability: Durability) -> Arc<Partition> {
 fn partition_with(disk: &SimulatedDisk, durability: Durability, config: LogConfig) -> Arc<Partition> {
     disk.create_directory(&PathBuf::from("/data")).expect("makes");
     let files = Arc::new(OpenFiles::new(Arc::new(disk.clone()), 16));
-    let opening = Opening { clean: false, recovery_point: 0, log_start_offset: 0, cleaned_to: None, now_ms: 0 };
+    let opening =
+        Opening { clean: false, recovery_point: 0, is_known: true, log_start_offset: 0, cleaned_to: None, now_ms: 0 };
     let directory = PathBuf::from("/data/t-0");
     let log = Log::open(Arc::clone(&files), &directory, Uuid::nil(), Arc::new(config), opening).expect("opens");
     disk.sync_all(&directory).expect("syncs");

@@ -36,6 +36,11 @@ impl Partition {
         }
     }
 
+    /// Takes note that the checkpoint files say this, durably.
+    pub(crate) fn checkpoint_written(&self, checkpoint: &PartitionCheckpoint) {
+        self.state.lock().log.recovery_point_written(checkpoint.recovery_point);
+    }
+
     /// Writes index entries, producers and leader epochs down when a start would have much to look at. The recovery
     /// point moves with the next sync. Blocks.
     ///

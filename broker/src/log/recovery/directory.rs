@@ -34,6 +34,7 @@ impl Found {
     pub(super) fn list(files: &LogFiles, log_start_offset: i64) -> io::Result<Self> {
         let entries = files.disk().list(files.directory())?;
         let mut found = Self::sort(files, &entries)?;
+        let all = found.bases.len();
         while let [first, second, ..] = found.bases[..]
             && second <= log_start_offset
         {
@@ -43,6 +44,10 @@ impl Found {
             }
             found.bases.remove(0);
             found.snapshots.retain(|snapshot| *snapshot != first);
+        }
+        if found.bases.len() < all {
+            // From now on the names alone tell where the log starts.
+            files.disk().sync_directory(files.directory())?;
         }
         Ok(found)
     }

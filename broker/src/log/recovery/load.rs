@@ -21,18 +21,23 @@ pub(super) struct Trust {
     pub(super) below: i64,
     /// Nothing from this offset on is the log's.
     pub(super) end: i64,
+    /// Offsets may be missing anywhere.
+    pub(super) may_miss_offsets: bool,
 }
 
 impl Log {
     pub(super) fn load_segments(&mut self, bases: &[i64], trust: &Trust, now_ms: i64) -> io::Result<()> {
         for (place, base) in bases.iter().copied().enumerate() {
             let next = bases.get(place + 1).copied();
-            let is_trusted = trust.everything || next.is_some_and(|next| next <= trust.below);
+            // Where the recovery point is the next segment's begin, it may be older than the roll: this one's end must
+            // be found.
+            let is_trusted = trust.everything || next.is_some_and(|next| next < trust.below);
             match next {
                 Some(next) if is_trusted => self.load_sealed(base, next, now_ms)?,
                 _ => {
                     let is_whole = self.load_scanned(base, trust, now_ms)?;
-                    let follows = |next: i64| is_whole && self.follows(next, self.next_offset, trust);
+                    let end = self.next_offset;
+                    let follows = |next: i64| next == end || is_whole && Self::follows(next, end, trust);
                     let goes_on = next.is_none_or(follows);
                     if !goes_on || self.next_offset >= trust.end {
                         return self.quarantine(&bases[place + 1..]);
@@ -74,7 +79,7 @@ impl Log {
             }
             _ => {
                 tracing::info!(directory = %self.files.directory().display(), segment = base, "making a segment's indexes again");
-                let everything = Trust { everything: true, below: i64::MAX, end: i64::MAX };
+                let everything = Trust { everything: true, below: i64::MAX, end: i64::MAX, may_miss_offsets: true };
                 self.next_offset = base;
                 check_whole(&self.files.open_existing(base, FileKind::Log)?, base, length)?;
                 self.scan_into(Segment::empty(base, now_ms), 0, &everything)?;
@@ -102,7 +107,7 @@ impl Log {
         let files = &self.files;
         let length = files.length(base, FileKind::Log)?.unwrap_or(0);
         let (Some(mut offsets), Some(mut times)) =
-            (IndexFile::<OffsetIndexEntry>::load(files, base)?, IndexFile::load(files, base)?)
+            (IndexFile::<OffsetIndexEntry>::load_begun(files, base)?, IndexFile::load_begun(files, base)?)
         else {
             return Ok(None);
         };
@@ -118,7 +123,7 @@ impl Log {
         let Some(last) = offsets.last() else { return Ok(None) };
         let kept = times.sound_entries(files, base, |previous: Option<TimeIndexEntry>, entry| {
             previous.is_none_or(|previous| previous.timestamp < entry.timestamp)
-                && entry.relative_offset <= last.relative_offset
+                && i64::from(entry.relative_offset) < relative
         })?;
         times.truncate(files, base, kept)?;
         let mut segment = Segment::empty(base, now_ms);
@@ -141,6 +146,13 @@ impl Log {
         let base = segment.base_offset;
         let file = segment.file(&self.files)?;
         let length = file.length()?;
+        // Resuming trusts that both indexes are on disk below the recovery point: there none of them grows alone, and
+        // made anew the offset index goes first and comes last.
+        let indexed_to = match start {
+            0 => i64::MIN,
+            _ if trust.everything => i64::MAX,
+            _ => trust.below,
+        };
         if start == 0 {
             segment.offsets.clear(&self.files, base)?;
             segment.times.clear(&self.files, base)?;
@@ -153,14 +165,15 @@ impl Log {
             let next = if trust.everything { scanner.next_header()? } else { scanner.next_verified()? };
             let Some((_, header)) = next.filter(|(_, header)| {
                 let is_first = at == start && start > 0;
-                (is_first || self.follows(header.base_offset, least, trust)) && header.base_offset < trust.end
+                (is_first || Self::follows(header.base_offset, least, trust)) && header.base_offset < trust.end
             }) else {
                 segment.size = at;
                 break;
             };
-            if segment.note(&header, self.config.index_interval_bytes) {
-                segment.offsets.flush(&self.files, base)?;
+            let is_indexed = header.base_offset < indexed_to;
+            if segment.note(&header, if is_indexed { u32::MAX } else { self.config.index_interval_bytes }) {
                 segment.times.flush(&self.files, base)?;
+                segment.offsets.flush(&self.files, base)?;
             }
             self.epochs.note(header.leader_epoch, header.base_offset);
             least = header.next_offset();
@@ -174,6 +187,10 @@ impl Log {
             );
             segment.trim(&self.files)?;
         }
+        if start == 0 && base < trust.below {
+            segment.times.flush_durably(&self.files, base)?;
+            segment.offsets.flush_durably(&self.files, base)?;
+        }
         if !trust.everything {
             self.bytes_unchecked += segment.size - start;
         }
@@ -184,8 +201,8 @@ impl Log {
 
     /// Whether a batch at `offset` continues a log that ends at `end`. Only compaction leaves offsets out, and only of
     /// what is below the recovery point, unless nobody knows that any more.
-    fn follows(&self, offset: i64, end: i64, trust: &Trust) -> bool {
-        let may_miss = trust.everything || self.config.compact || end < trust.below;
+    fn follows(offset: i64, end: i64, trust: &Trust) -> bool {
+        let may_miss = trust.everything || trust.may_miss_offsets || end < trust.below;
         offset == end || may_miss && offset > end
     }
 

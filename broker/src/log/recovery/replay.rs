@@ -8,7 +8,7 @@ use super::super::format::{leader_epoch_checkpoint, names, transaction_index};
 use super::super::read::ReadFrom;
 use super::super::scan::{BatchScanner, read_whole};
 use super::super::transactions::read_aborted;
-use super::super::{Log, LogError, ProducerStates};
+use super::super::{AbortedTransaction, Log, LogError, ProducerStates};
 use super::directory::Found;
 use super::load::Trust;
 use crate::disk::FileKind;
@@ -38,6 +38,7 @@ impl Log {
         if from < self.next_offset {
             self.walk(from, producers_from, aborted_from)?;
         }
+        self.epochs.reach_back_to(self.log_start_offset);
         self.producers.truncate(self.log_start_offset);
         self.producers.high_watermark_moved(self.next_offset);
         Ok(())
@@ -54,7 +55,9 @@ impl Log {
         let text = content.and_then(|content| String::from_utf8(content).ok());
         let starts = text.and_then(|text| leader_epoch_checkpoint::decode(&text).ok());
         let saved = starts.and_then(|starts| LeaderEpochs::from_checkpoint(starts, self.next_offset));
-        let is_known = self.segments.is_empty() || saved.as_ref().is_some_and(|saved| saved.latest() >= 0);
+        // The log's start may have been moved when they were written down, and not durably.
+        let reaches_back = |saved: &LeaderEpochs| saved.at(self.log_start_offset) >= 0;
+        let is_known = self.segments.is_empty() || saved.as_ref().is_some_and(reaches_back);
         if is_known {
             self.epochs = saved.unwrap_or_default();
             self.epochs.extend(&scanned);
@@ -68,7 +71,11 @@ impl Log {
             let segment = &self.segments[place];
             let base = segment.base_offset;
             let entries = read_aborted(&self.files, segment)?;
-            let kept = entries.iter().take_while(|entry| entry.last_offset < below).count();
+            // A crash may leave zeroes where entries were to be.
+            let is_whole = |entry: &&AbortedTransaction| {
+                (base..below).contains(&entry.last_offset) && entry.first_offset < entry.last_offset
+            };
+            let kept = entries.iter().take_while(is_whole).count();
             let length = (kept * transaction_index::ENTRY_BYTES) as u64;
             let failed = |source| LogError::Io { path: self.files.directory().to_owned(), source };
             let exists = self.files.length(base, FileKind::TransactionIndex).map_err(failed)?;
@@ -82,8 +89,10 @@ impl Log {
         Ok(())
     }
 
-    /// The newest snapshot at or before `at` that is whole. Those behind the log's end go.
+    /// The newest snapshot at or before `at` that is whole. Those behind the log's end go, and those before its first
+    /// segment.
     fn load_snapshot(&self, found: &Found, at: i64) -> std::io::Result<(Option<i64>, Vec<ProducerSnapshotEntry>)> {
+        let first = self.segments.first().map_or(0, |segment| segment.base_offset);
         for offset in found.snapshots.iter().rev().copied() {
             let path = self.files.path_of(&names::snapshot_file(offset));
             if offset > self.next_offset {
@@ -91,6 +100,11 @@ impl Log {
                 continue;
             }
             if offset > at {
+                continue;
+            }
+            // What it says of producers is too old where batches behind it are deleted.
+            if offset < first {
+                self.files.disk().remove(&path)?;
                 continue;
             }
             let content = self.files.disk().read_small(&path, FILE_BYTES_MAX)?;
@@ -104,30 +118,35 @@ impl Log {
     }
 
     /// Brings back the batches that producers may still have in flight: a snapshot keeps the last of each, the log's
-    /// last kilobytes have those before.
+    /// last kilobytes have those before. They may be in several segments, for small ones roll often.
     fn recall(&mut self, before: i64) -> Result<(), LogError> {
         if self.producers.is_empty() {
             return Ok(());
         }
-        let place = self.segments.partition_point(|segment| segment.base_offset < before);
-        let Some(segment) = place.checked_sub(1).map(|place| &self.segments[place]) else { return Ok(()) };
-        let path = self.files.path(segment.base_offset, FileKind::Log);
-        let failed = |source| LogError::Io { path: path.clone(), source };
-        let file = segment.file(&self.files).map_err(failed)?;
-        let end = if before == self.next_offset {
-            segment.size
-        } else {
-            segment.find(&self.files, before, ReadFrom::Disk)?.map_or(segment.size, |(position, _)| position)
-        };
-        let start = segment.position_within(&self.files, end.saturating_sub(RECALLED_BYTES)).map_err(failed)?;
-        let mut scanner = BatchScanner::new(file, start, end);
-        let mut headers = Vec::new();
-        while let Some((_, header)) = scanner.next_header().map_err(failed)? {
-            if header.producer_id >= 0 && !header.is_control() && header.base_offset < before {
-                headers.push(header);
+        let mut left = RECALLED_BYTES;
+        let places = self.segments.partition_point(|segment| segment.base_offset < before);
+        for place in (0..places).rev() {
+            let segment = &self.segments[place];
+            let path = self.files.path(segment.base_offset, FileKind::Log);
+            let failed = |source| LogError::Io { path: path.clone(), source };
+            let file = segment.file(&self.files).map_err(failed)?;
+            let is_last = place + 1 == places && before < self.next_offset;
+            let behind = if is_last { segment.find(&self.files, before, ReadFrom::Disk)? } else { None };
+            let end = behind.map_or(segment.size, |(position, _)| position);
+            let start = segment.position_within(&self.files, end.saturating_sub(left)).map_err(failed)?;
+            let mut scanner = BatchScanner::new(file, start, end);
+            let mut headers = Vec::new();
+            while let Some((_, header)) = scanner.next_header().map_err(failed)? {
+                if header.producer_id >= 0 && !header.is_control() && header.base_offset < before {
+                    headers.push(header);
+                }
+            }
+            headers.iter().rev().for_each(|header| self.producers.recall(header));
+            left = left.saturating_sub(end - start);
+            if left == 0 {
+                break;
             }
         }
-        headers.iter().rev().for_each(|header| self.producers.recall(header));
         Ok(())
     }
 

@@ -84,6 +84,7 @@ fn filled(disk: &SimulatedDisk) -> Arc<Partition> {
     fill(&partition, 61);
     partition.write_checkpoint().expect("saves the epochs that the recovery point waits for");
     wait_until_recovery_point(&partition, 40);
+    partition.checkpoint_written(&partition.checkpoint());
     assert!(partition.cleanable(NOW_MS).is_some());
     partition
 }

@@ -47,7 +47,14 @@ impl Node {
             leader_epoch: 0,
         });
         let config = Arc::new(LogConfig { segment_bytes: 1 << 20, grow_ahead_bytes: 4096, ..LogConfig::default() });
-        let opening = Opening { clean: false, recovery_point: 0, log_start_offset: 0, cleaned_to: None, now_ms: 0 };
+        let opening = Opening {
+            clean: false,
+            recovery_point: 0,
+            is_known: true,
+            log_start_offset: 0,
+            cleaned_to: None,
+            now_ms: 0,
+        };
         let partitions: Vec<Arc<Partition>> = (0..3)
             .map(|index| {
                 let directory = PathBuf::from(format!("/data/{OFFSETS_TOPIC}-{index}"));

@@ -1,0 +1,99 @@
+//! What the log must know of idempotent producers: the rules of KIP-98 over a plain list of batches.
+
+use std::collections::BTreeMap;
+
+use pillion_wire::records::BatchHeader;
+
+use super::model::StoredBatch;
+use crate::log::{SequenceError, Verdict};
+
+/// Batches that a retry is recognised by.
+const BATCHES_KEPT: usize = 5;
+
+/// Producers by id.
+#[derive(Default)]
+pub(super) struct ExpectedProducers {
+    pub(super) by_id: BTreeMap<i64, ExpectedProducer>,
+}
+
+/// One producer.
+#[derive(Default)]
+pub(super) struct ExpectedProducer {
+    pub(super) epoch: i16,
+    /// Its epoch's last batches, oldest first.
+    pub(super) batches: Vec<BatchHeader>,
+    /// First offset of its open transaction.
+    pub(super) open: Option<i64>,
+    /// Where its last batch or marker ends.
+    pub(super) last_offset: i64,
+}
+
+/// What is to be answered to a batch.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    Append,
+    Duplicate { base_offset: i64, last_offset: i64 },
+    OutOfOrder,
+    StaleEpoch,
+    TransactionOpen,
+}
+
+impl From<Result<Verdict, SequenceError>> for Expected {
+    fn from(verdict: Result<Verdict, SequenceError>) -> Self {
+        match verdict {
+            Ok(Verdict::Append) => Self::Append,
+            Ok(Verdict::Duplicate { base_offset, last_offset }) => Self::Duplicate { base_offset, last_offset },
+            Err(SequenceError::OutOfOrder { .. }) => Self::OutOfOrder,
+            Err(SequenceError::StaleEpoch { .. }) => Self::StaleEpoch,
+            Err(SequenceError::TransactionOpen { .. }) => Self::TransactionOpen,
+        }
+    }
+}
+
+impl ExpectedProducers {
+    pub(super) fn note(&mut self, batch: &StoredBatch) {
+        let header = &batch.header;
+        if header.producer_id < 0 {
+            return;
+        }
+        let producer = self.by_id.entry(header.producer_id).or_default();
+        if producer.epoch != header.producer_epoch {
+            producer.epoch = header.producer_epoch;
+            producer.batches.clear();
+        }
+        producer.last_offset = header.last_offset();
+        if batch.marker.is_some() {
+            producer.open = None;
+            return;
+        }
+        producer.batches.push(*header);
+        if producer.batches.len() > BATCHES_KEPT {
+            producer.batches.remove(0);
+        }
+        if header.is_transactional() && producer.open.is_none() {
+            producer.open = Some(header.base_offset);
+        }
+    }
+
+    pub(super) fn check(&self, header: &BatchHeader) -> Expected {
+        let Some(producer) = self.by_id.get(&header.producer_id) else { return Expected::Append };
+        if header.producer_epoch < producer.epoch {
+            return Expected::StaleEpoch;
+        }
+        let is_current = header.producer_epoch == producer.epoch;
+        let is_same = |batch: &&BatchHeader| {
+            batch.base_sequence == header.base_sequence && batch.last_offset_delta == header.last_offset_delta
+        };
+        if let Some(batch) = producer.batches.iter().find(is_same).filter(|_| is_current) {
+            return Expected::Duplicate { base_offset: batch.base_offset, last_offset: batch.last_offset() };
+        }
+        let next = producer.batches.last().filter(|_| is_current).map_or(0, |last| last.last_sequence() + 1);
+        if header.base_sequence != next {
+            return Expected::OutOfOrder;
+        }
+        if producer.open.is_some() && !header.is_transactional() {
+            return Expected::TransactionOpen;
+        }
+        Expected::Append
+    }
+}

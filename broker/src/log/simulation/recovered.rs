@@ -1,0 +1,74 @@
+//! What must hold of a log that was opened again.
+
+use super::expected_producers::Expected;
+use super::run::Simulation;
+
+impl Simulation {
+    pub(super) fn check_recovered(&mut self) {
+        let log = &self.broker.log;
+        let start = log.log_start_offset();
+        assert!(
+            start >= self.model.start_durable,
+            "the log starts at {start}, {} was written down",
+            self.model.start_durable
+        );
+        // Before the first sync of all a crash may take the name of the first segment and leave that of a later one.
+        assert!(
+            start <= self.model.start_decided || self.model.high_watermark == 0,
+            "the log starts at {start}, which nobody decided"
+        );
+        self.model.start_decided = self.model.start_decided.max(start);
+        self.model.recovered(log.next_offset(), self.broker.leader_epoch);
+        self.model.start_durable = start;
+        self.model.last_stable = self.model.last_stable_durable;
+        self.check_producers(start);
+        self.check_step();
+        self.check_all();
+    }
+
+    /// Producers are known with their last batches; those whose records are all deleted may be forgotten.
+    fn check_producers(&mut self, start: i64) {
+        let known = self.broker.log.producers();
+        let snapshot = known.snapshot();
+        let open: Vec<_> = known.open_transactions().map(|open| (open.producer_id, open.first_offset)).collect();
+        let log_end = self.broker.log.next_offset();
+        let compacted_below = self.model.compacted_below();
+        let batches: Vec<_> = self.model.batches.iter().map(|batch| batch.header).collect();
+        self.model.producers.by_id.retain(|producer_id, expected| {
+            let Some(found) = snapshot.iter().find(|entry| entry.producer_id == *producer_id) else {
+                assert!(expected.last_offset < start, "producer {producer_id} is forgotten");
+                self.model.forgotten.extend(expected.open.map(|first_offset| (first_offset, log_end)));
+                return false;
+            };
+            assert_eq!(found.producer_epoch, expected.epoch, "the epoch of producer {producer_id}");
+            let found_open = open.iter().find(|(open, _)| open == producer_id);
+            assert_eq!(found_open.is_some(), expected.open.is_some(), "whether producer {producer_id} has one open");
+            if let (Some(open), Some((_, first_offset))) = (&mut expected.open, found_open) {
+                // The front of a transaction may be deleted.
+                let between = batches.iter().filter(|batch| batch.producer_id == *producer_id && !batch.is_control());
+                let mut between = between.filter(|batch| (*open..*first_offset).contains(&batch.base_offset));
+                assert!(
+                    between.all(|batch| batch.last_offset() < start),
+                    "producer {producer_id}: {open}, {first_offset}"
+                );
+                self.model.fronts.insert(*open, *first_offset);
+                *open = *first_offset;
+            }
+            let last = expected.batches.last().map(|last| last.base_offset);
+            expected.batches.retain(|batch| {
+                let (base_offset, last_offset) = (batch.base_offset, batch.last_offset());
+                let verdict: Expected = known.check(batch).into();
+                if verdict == (Expected::Duplicate { base_offset, last_offset }) {
+                    return true;
+                }
+                let is_last = last == Some(base_offset);
+                let may_be_gone = last_offset < start || !is_last && base_offset < compacted_below;
+                assert!(may_be_gone, "{verdict:?} to a retry of {batch:?}");
+                let is_twice = verdict == Expected::Append && last_offset >= start;
+                assert!(!is_twice, "a retry of {batch:?} would be there twice");
+                false
+            });
+            true
+        });
+    }
+}
