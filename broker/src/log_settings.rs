@@ -10,9 +10,11 @@ const GROW_AHEAD_BYTES: u64 = 1 << 20;
 impl From<&TopicConfig> for LogConfig {
     fn from(topic: &TopicConfig) -> Self {
         let cleanup = topic.cleanup_policy();
+        // A record must be in a closed segment to be compacted.
+        let lag_ms = if cleanup.compact { topic.max_compaction_lag_ms() } else { i64::MAX };
         Self {
             segment_bytes: topic.segment_bytes(),
-            segment_ms: topic.segment_ms(),
+            segment_ms: topic.segment_ms().min(lag_ms.max(1)),
             segment_jitter_ms: topic.segment_jitter_ms(),
             segment_index_bytes: topic.segment_index_bytes(),
             index_interval_bytes: topic.index_interval_bytes(),

@@ -57,10 +57,16 @@ impl Partition {
         if !self.compacted()?.log.begin_swap(group).map_err(failed_log)? {
             return Ok(false);
         }
-        group.sync_names().or_else(|error| self.compacted().and(Err(failed(error))))?;
-        self.compacted()?.log.finish_swap(group, now_ms).map_err(failed_log)?;
-        group.sync_names().or_else(|error| self.compacted().and(Err(failed(error))))?;
-        Ok(true)
+        let finish = || {
+            group.sync_names().or_else(|error| self.compacted().and(Err(failed(error))))?;
+            self.compacted()?.log.finish_swap(group, now_ms).map_err(failed_log)?;
+            group.sync_names().or_else(|error| self.compacted().and(Err(failed(error))))
+        };
+        let finished = finish();
+        if matches!(finished, Err(CompactionError::Write { .. })) {
+            self.go_offline("compacted segments were put in their place in part only; a restart finishes that");
+        }
+        finished.map(|()| true)
     }
 
     /// The state of a partition that is still there.

@@ -38,6 +38,20 @@ impl Partition {
         partition
     }
 
+    /// Ends service: what is on disk is not what is known of it any more, and a restart finds out what is.
+    pub(super) fn go_offline(&self, reason: &str) {
+        tracing::error!(topic = %self.topic, partition = self.index, reason, "partition is offline; look at the disk, then restart the broker");
+        let checkpoint = self.checkpoint();
+        let mut state = self.state.lock();
+        if state.closed.is_some() {
+            return;
+        }
+        state.unreadable = Some(Unreadable { reason: reason.to_owned(), checkpoint });
+        let ready = state.end(AppendError::Offline);
+        drop(state);
+        ready.run();
+    }
+
     /// Whether it is neither read nor written.
     pub(crate) fn is_offline(&self) -> bool {
         self.state.lock().unreadable.is_some()

@@ -6,11 +6,10 @@ use crate::paths::tokens;
 use crate::workspace::{File, assert_exceptions_are_needed, assert_none, rust_files};
 
 /// Files that may hold `unsafe`, each with its reason.
-const UNSAFE_FILES: &[(&str, &str)] =
-    &[
-        ("broker/src/disk/mapped.rs", "memory of a file is unsafe in itself: the file must not change under it"),
-        ("bench/src/zero_copy/map.rs", "memory of a file is what is compared with reading it: it must not change under it"),
-    ];
+const UNSAFE_FILES: &[(&str, &str)] = &[
+    ("broker/src/disk/mapped.rs", "memory of a file is unsafe in itself: the file must not change under it"),
+    ("bench/src/zero_copy/map.rs", "memory of a file is what is compared with reading it: it must not change under it"),
+];
 
 /// Tests that may sleep outside a loop that looks at a condition, each with its reason.
 const SLEEPING_TESTS: &[(&str, &str)] =
