@@ -82,7 +82,7 @@ impl Log {
                 let everything = Trust { everything: true, below: i64::MAX, end: i64::MAX, may_miss_offsets: true };
                 self.next_offset = base;
                 check_whole(&self.files.open_existing(base, FileKind::Log)?, base, length)?;
-                self.scan_into(Segment::empty(base, now_ms), 0, &everything)?;
+                self.scan_into(self.without_indexes(base, now_ms)?, 0, &everything)?;
                 self.seal_last()?;
             }
         }
@@ -95,7 +95,7 @@ impl Log {
         let below = if trust.everything { i64::MAX } else { trust.below };
         let (segment, start) = match self.resume(base, below, now_ms)? {
             Some(resumed) => resumed,
-            None => (Segment::empty(base, now_ms), 0),
+            None => (self.without_indexes(base, now_ms)?, 0),
         };
         self.next_offset = self.next_offset.max(base);
         self.scan_into(segment, start, trust)
@@ -120,7 +120,13 @@ impl Log {
             follows(previous, entry) && i64::from(entry.relative_offset) < relative
         })?;
         offsets.truncate(files, base, kept)?;
-        let Some(last) = offsets.last() else { return Ok(None) };
+        let Some(last) = offsets.last() else {
+            // A small segment, as a clean stop left it: ten thousand of them are not written to at every start.
+            let is_complete = below == i64::MAX && u64::from(times.len()) <= length.min(1);
+            let mut segment = Segment::empty(base, now_ms);
+            segment.resume(offsets, times, 0, -1);
+            return Ok(is_complete.then_some((segment, 0)));
+        };
         let kept = times.sound_entries(files, base, |previous: Option<TimeIndexEntry>, entry| {
             previous.is_none_or(|previous| previous.timestamp < entry.timestamp)
                 && i64::from(entry.relative_offset) < relative
@@ -140,6 +146,14 @@ impl Log {
         Ok(Some((segment, u64::from(last.position))))
     }
 
+    /// A segment whose indexes are made anew.
+    fn without_indexes(&self, base: i64, now_ms: i64) -> io::Result<Segment> {
+        let mut segment = Segment::empty(base, now_ms);
+        segment.offsets.clear(&self.files, base)?;
+        segment.times.clear(&self.files, base)?;
+        Ok(segment)
+    }
+
     /// Takes the batches from `start` on in, as far as they are whole and the log's; false when bytes behind them
     /// were cut off.
     fn scan_into(&mut self, mut segment: Segment, start: u64, trust: &Trust) -> io::Result<bool> {
@@ -153,10 +167,6 @@ impl Log {
             _ if trust.everything => i64::MAX,
             _ => trust.below,
         };
-        if start == 0 {
-            segment.offsets.clear(&self.files, base)?;
-            segment.times.clear(&self.files, base)?;
-        }
         segment.grown = length;
         let mut least = base;
         let mut scanner = BatchScanner::new(file, start, length);
