@@ -208,3 +208,42 @@ fn after_a_failed_sync_a_start_believes_only_what_was_synced_whatever_was_shown(
     assert_eq!(before.offsets().high_watermark, 10, "they were shown");
     assert_eq!(partition(&disk, Durability::Async).offsets().log_end_offset, 5);
 }
+
+#[test]
+fn whichever_operation_of_a_compaction_fails_the_partition_is_whole_or_offline_and_so_is_the_next_start() {
+    let mut went_offline = 0;
+    for operation in 1.. {
+        let disk = SimulatedDisk::new();
+        let partition = filled(&disk);
+        let end = partition.offsets().log_end_offset;
+        let before = disk.operations();
+        disk.fail_nth_operation(before + operation);
+        let outcome = partition.compact(1 << 20, NOW_MS, &AtomicBool::new(false));
+        if disk.operations() < before + operation {
+            assert!(outcome.expect("nothing failed"));
+            break;
+        }
+        if partition.is_offline() {
+            went_offline += 1;
+        } else {
+            assert_readable(&partition, end, operation);
+        }
+        partition.shared.scheduler.stop();
+        let again = partition_with(&disk, Durability::Sync, compacted());
+        assert_eq!(again.offsets().log_end_offset, end, "operation {operation}");
+        assert_readable(&again, end, operation);
+    }
+    assert!(went_offline > 0, "some operations cannot be taken back");
+}
+
+/// Every offset below `end` is answered by the batch that holds it, or by the next one.
+fn assert_readable(partition: &Arc<Partition>, end: i64, operation: u64) {
+    for offset in 0..end {
+        let slice = partition.read(offset, 1, ReadFrom::Disk, Isolation::ReadUncommitted);
+        let slice = slice.unwrap_or_else(|error| panic!("operation {operation}, offset {offset}: {error}"));
+        let slice = slice.unwrap_or_else(|| panic!("operation {operation}: nothing at offset {offset}"));
+        let mut bytes = vec![0; slice.length];
+        slice.file.read_at(slice.position, &mut bytes).expect("reads");
+        assert!(BatchHeader::verify(&bytes).expect("a whole batch").last_offset() >= offset, "operation {operation}");
+    }
+}
