@@ -92,7 +92,7 @@ impl Log {
     /// The newest snapshot at or before `at` that is whole. Those behind the log's end go, and those before its first
     /// segment.
     fn load_snapshot(&self, found: &Found, at: i64) -> std::io::Result<(Option<i64>, Vec<ProducerSnapshotEntry>)> {
-        let first = self.segments.first().map_or(0, |segment| segment.base_offset);
+        let first = self.segments.first().map_or(self.next_offset, |segment| segment.base_offset);
         for offset in found.snapshots.iter().rev().copied() {
             let path = self.files.path_of(&names::snapshot_file(offset));
             if offset > self.next_offset {
