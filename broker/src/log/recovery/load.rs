@@ -33,7 +33,7 @@ impl Log {
             // be found.
             let is_trusted = trust.everything || next.is_some_and(|next| next < trust.below);
             match next {
-                Some(next) if is_trusted => self.load_sealed(base, next, now_ms)?,
+                Some(next) if is_trusted => self.load_sealed(base, next, trust.everything, now_ms)?,
                 _ => {
                     let is_whole = self.load_scanned(base, trust, now_ms)?;
                     let end = self.next_offset;
@@ -53,7 +53,7 @@ impl Log {
 
     /// Takes a segment in that was closed and synced: its file and its indexes are as they should be, or the indexes
     /// are made again, unless the file is damaged: what is behind the damage was acknowledged.
-    fn load_sealed(&mut self, base: i64, next: i64, now_ms: i64) -> io::Result<()> {
+    fn load_sealed(&mut self, base: i64, next: i64, is_clean: bool, now_ms: i64) -> io::Result<()> {
         let length = self.files.length(base, FileKind::Log)?.unwrap_or(0);
         let mut segment = Segment::empty(base, now_ms);
         (segment.size, segment.grown) = (length, length);
@@ -72,20 +72,39 @@ impl Log {
                     segment.max_timestamp = last.timestamp;
                     segment.max_timestamp_offset = base + i64::from(last.relative_offset);
                 }
+                if !is_clean {
+                    // Where a sync failed before the crash, a cut of the zeroes behind the last batch may have been lost.
+                    let indexed = offsets.last().map_or(0, |last| u64::from(last.position));
+                    let file = segment.file(&self.files)?;
+                    match end_of_batches(&file, base, indexed, length) {
+                        Ok(end) => segment.size = end,
+                        // Either may be wrong, the index or the segment: making the index again tells which.
+                        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                            return self.index_again(base, next, length, now_ms);
+                        }
+                        Err(error) => return Err(error),
+                    }
+                    segment.trim(&self.files)?;
+                }
                 (segment.offsets, segment.times) = (offsets, times);
                 segment.aborted = self.aborted_entries(base)?;
                 segment.mark_sealed();
                 self.segments.push(segment);
             }
-            _ => {
-                tracing::info!(directory = %self.files.directory().display(), segment = base, "making a segment's indexes again");
-                let everything = Trust { everything: true, below: i64::MAX, end: i64::MAX, may_miss_offsets: true };
-                self.next_offset = base;
-                check_whole(&self.files.open_existing(base, FileKind::Log)?, base, length)?;
-                self.scan_into(self.without_indexes(base, now_ms)?, 0, &everything)?;
-                self.seal_last()?;
-            }
+            _ => return self.index_again(base, next, length, now_ms),
         }
+        self.next_offset = next;
+        Ok(())
+    }
+
+    /// Takes a closed segment in by its batches, and makes its indexes again.
+    fn index_again(&mut self, base: i64, next: i64, length: u64, now_ms: i64) -> io::Result<()> {
+        tracing::info!(directory = %self.files.directory().display(), segment = base, "making a segment's indexes again");
+        let everything = Trust { everything: true, below: i64::MAX, end: i64::MAX, may_miss_offsets: true };
+        self.next_offset = base;
+        end_of_batches(&self.files.open_existing(base, FileKind::Log)?, base, 0, length)?;
+        self.scan_into(self.without_indexes(base, now_ms)?, 0, &everything)?;
+        self.seal_last()?;
         self.next_offset = next;
         Ok(())
     }
@@ -251,10 +270,11 @@ impl Log {
     }
 }
 
-/// Finds out whether batches stand in a segment from its beginning to its end, by their headers and offsets.
-fn check_whole(file: &Arc<dyn DiskFile>, base: i64, length: u64) -> io::Result<()> {
-    let (mut scanner, mut least) = (BatchScanner::new(Arc::clone(file), 0, length), base);
-    let mut at = 0;
+/// Where the batches of a segment end that stand in it from `from` on, by their headers and offsets; an error where
+/// anything but zeroes follows.
+fn end_of_batches(file: &Arc<dyn DiskFile>, base: i64, from: u64, length: u64) -> io::Result<u64> {
+    let (mut scanner, mut least) = (BatchScanner::new(Arc::clone(file), from, length), base);
+    let mut at = from;
     while let Some((_, header)) = scanner.next_header()?
         && header.base_offset >= least
     {
@@ -268,5 +288,5 @@ fn check_whole(file: &Arc<dyn DiskFile>, base: i64, length: u64) -> io::Result<(
             return Err(io::Error::new(io::ErrorKind::InvalidData, damage));
         }
     }
-    Ok(())
+    Ok(at)
 }
