@@ -63,6 +63,15 @@ fn a_log_keeps_its_promises_whatever_the_disk_does() {
     tell(0, SEEDS);
 }
 
+/// Stories that once went wrong, beyond those told every time: a producer snapshot older than all that was left of its
+/// log; a closed segment whose cut was lost with a failed sync.
+#[test]
+fn stories_that_once_went_wrong() {
+    for seed in [3_888_441_934, 1_843_534_354] {
+        assert!(holds(seed), "make simulate SEED={seed}");
+    }
+}
+
 /// `PILLION_SIMULATE` is a seed to tell the story of, or a first seed and a plus: from there on without end.
 #[test]
 #[ignore = "goes on without end; make simulate runs it"]
