@@ -78,6 +78,24 @@ fn records_before_the_logs_start_are_not_found_by_their_timestamps() {
     assert_eq!(first_at_or_after(&log, 90).map(|found| found.offset), Some(4));
 }
 
+#[test]
+fn a_transaction_once_forgotten_with_its_deleted_records_does_not_come_back_from_a_later_snapshot() {
+    let disk = SimulatedDisk::new();
+    let mut log = open(&disk, OPENING);
+    transactional(&mut log, 2, "k");
+    for timestamp in [0, 0] {
+        log.roll(0).expect("rolls");
+        plain(&mut log, timestamp);
+    }
+    log.sync().expect("syncs");
+    // A crash left zeroes of the snapshot that would be read, and the transaction's records are deleted.
+    write(&disk, "00000000000000000001.snapshot", &[0; 40]);
+    let log = open(&disk, Opening { log_start_offset: 1, ..OPENING });
+    assert_eq!(log.first_unstable_offset(), None);
+    let log = open(&disk, Opening { log_start_offset: 2, ..OPENING });
+    assert_eq!(log.first_unstable_offset(), None);
+}
+
 fn compacting() -> LogConfig {
     LogConfig { compact: true, min_cleanable_dirty_ratio: 0.0, ..config() }
 }
