@@ -44,6 +44,11 @@ impl Found {
         }
         let mut found = Self::sort(files, &entries)?;
         let all = found.bases.len();
+        let is_below = found.bases.get(1).is_some_and(|second| *second <= log_start_offset);
+        if is_below {
+            // A crash must not take the next segment's name and leave it that these are gone.
+            files.disk().sync_directory(files.directory())?;
+        }
         while let [first, second, ..] = found.bases[..]
             && second <= log_start_offset
         {

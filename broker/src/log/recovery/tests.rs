@@ -229,6 +229,7 @@ fn a_reader_finishes_with_a_segment_that_retention_deleted() {
     plain(&mut log, 0);
     log.roll(0).expect("rolls");
     plain(&mut log, 0);
+    log.sync().expect("syncs");
     let slice = log.read(0, log.end(), 1, ReadFrom::Disk).expect("reads").expect("has bytes");
     log.advance_log_start(1);
     assert_eq!(log.remove_segments_below_start(0).expect("removes"), 1);
