@@ -57,11 +57,24 @@ impl GroupCoordinator {
         self.shards.of(group_id)
     }
 
+    /// The partition of the offsets topic that a group lives in.
+    ///
+    /// # Errors
+    /// As [`GroupCoordinator::shard`].
+    pub(crate) fn partition_of(&self, group_id: &str) -> Result<i32, ErrorCode> {
+        self.shards.partition_of(group_id)
+    }
+
     /// A topic has been deleted, and is no longer among those served: its committed offsets go too.
     pub(crate) fn topic_deleted(&self, topic: &Arc<str>) {
         for shard in self.shards.all() {
             shard.forget_topic(Arc::clone(topic));
         }
+    }
+
+    /// A marker of a producer is durable in a partition of the offsets topic.
+    pub(crate) fn transaction_ended(&self, partition: i32, producer_id: i64, committed: bool) {
+        let _ = (partition, producer_id, committed);
     }
 
     /// As [`Shards::start`].
