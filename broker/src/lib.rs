@@ -12,6 +12,8 @@ mod descriptors;
 mod disk;
 mod dispatch;
 mod error_codes;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod groups;
 mod handlers;
 pub mod inspect;
