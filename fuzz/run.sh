@@ -7,20 +7,22 @@
 # What a target has learnt stays in BUILD/fuzz/corpus/TARGET; an input that broke it in BUILD/fuzz/found/TARGET, from
 # where `FUZZ_TARGET=TARGET BUILD/fuzz/…/fuzz FILE` tells it again.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")"
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=${CARGO_TARGET_DIR:-$root/target}/fuzz
+mkdir -p "$build"
+build=$(cd "$build" && pwd)
 
 command -v c++ >/dev/null || { echo "libFuzzer is built from its C++ sources: install a C++ compiler (apt-get install g++)" >&2; exit 1; }
 
-build=$(mkdir -p "${CARGO_TARGET_DIR:-../target}" && cd "${CARGO_TARGET_DIR:-../target}" && pwd)/fuzz
 host=$(rustc -vV | sed -n 's/^host: //p')
 # Coverage as libFuzzer reads it. These are options of a stable compiler; `--target` keeps build scripts free of them.
 export RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
   -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
   -Cllvm-args=-sanitizer-coverage-trace-compares ${RUSTFLAGS:-}"
-CARGO_TARGET_DIR="$build" "${CARGO:-cargo}" build --release --target "$host" --bins
-binaries=$build/$host/release
+CARGO_TARGET_DIR="$build" ${CARGO:-cargo} build --manifest-path "$root/fuzz/Cargo.toml" --release --target "$host"
+fuzz=$build/$host/release/fuzz
 
-all=$("$binaries/seeds" "$build/seeds")
+all=$(FUZZ_SEEDS="$build/seeds" "$fuzz" 2>/dev/null)
 targets=${FUZZ_TARGETS:-$all}
 seconds=${FUZZ_SECONDS:-60}
 jobs=${FUZZ_JOBS:-$(getconf _NPROCESSORS_ONLN)}
@@ -29,7 +31,7 @@ jobs=${FUZZ_JOBS:-$(getconf _NPROCESSORS_ONLN)}
 one() {
   local target=$1
   mkdir -p "$build/corpus/$target" "$build/found/$target"
-  if FUZZ_TARGET=$target "$binaries/fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=4096 \
+  if FUZZ_TARGET=$target "$fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=4096 \
     -print_final_stats=1 -artifact_prefix="$build/found/$target/" "$build/corpus/$target" "$build/seeds/$target" \
     >"$build/found/$target/log" 2>&1; then
     printf '%-40s %s inputs, %s coverage points\n' "$target" \
@@ -42,7 +44,7 @@ one() {
   fi
 }
 export -f one
-export build binaries seconds
+export build fuzz seconds
 
 echo "$(wc -w <<<"$targets") targets, $seconds seconds each, $jobs at a time"
 # xargs ends with 123 when any of them broke.

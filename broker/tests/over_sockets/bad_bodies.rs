@@ -24,7 +24,7 @@ const BODY_BYTES_MAX: usize = 120;
 const DAMAGED: usize = 24;
 const CORRELATION_ID: i32 = 77;
 /// What the broker may grow by, whatever it is sent.
-const SPARE_BYTES: u64 = 96 << 20;
+const SPARE_BYTES: u64 = 64 << 20;
 
 /// The request of an API in one version.
 struct Subject {

@@ -1,5 +1,6 @@
 //! The broker as its clients meet it: started in a directory of its own, spoken to in bytes over sockets.
 
+mod amplification;
 mod bad_bodies;
 mod bad_frames;
 mod bad_topics;
