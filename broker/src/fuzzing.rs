@@ -12,6 +12,7 @@ use crate::kafka_directory;
 use crate::log::format::{
     leader_epoch_checkpoint, names, offset_checkpoint, partition_metadata, producer_snapshot, transaction_index,
 };
+use crate::network::{FrameReader, Next, RequestMemory};
 
 /// A format that only this crate reads.
 pub struct Format {
@@ -29,6 +30,28 @@ pub struct Format {
 pub fn request(frame: &Bytes) -> Option<(i16, i16, Bytes)> {
     let Parsed { header, body, .. } = dispatch::parse(frame).ok()?;
     Some((header.api_key, header.api_version, body?))
+}
+
+/// The frames in a connection's bytes, which arrive so many at a time, and whether it would be closed behind them. A frame
+/// has at most `frame_bytes_max`.
+#[must_use]
+pub fn cut(bytes: &[u8], arriving: usize, frame_bytes_max: usize) -> (Vec<Bytes>, bool) {
+    let (mut reader, memory, mut frames) = (FrameReader::default(), RequestMemory::new(None), Vec::new());
+    for mut piece in bytes.chunks(arriving.max(1)) {
+        while !piece.is_empty() {
+            piece = &piece[reader.receive(piece)..];
+            loop {
+                match reader.next_frame(frame_bytes_max) {
+                    Ok(Next::Frame(frame)) => frames.push(frame.bytes),
+                    Ok(Next::Large { held, size }) => reader.give(memory.take(held, size).expect("there is no bound")),
+                    Ok(Next::Part) => break,
+                    Err(_) => return (frames, true),
+                }
+            }
+            reader.release();
+        }
+    }
+    (frames, false)
 }
 
 /// All formats.

@@ -17,7 +17,8 @@ pub use target::Target;
 /// All targets. A message becomes one with its line in the list of messages, a file format with its line in the broker's.
 #[must_use]
 pub fn targets() -> Vec<Target> {
-    let mut targets = vec![frames::target(), batches::target(), trace::target()];
+    let mut targets = vec![batches::target(), trace::target()];
+    targets.extend(frames::targets());
     targets.extend(formats::targets());
     targets.extend(messages::targets());
     targets
