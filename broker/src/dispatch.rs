@@ -147,7 +147,7 @@ pub(crate) struct Call {
 
 impl Call {
     fn decode<M: Message>(&self) -> Result<M, DecodeError> {
-        M::read(&mut Reader::new(&self.body), self.header.api_version)
+        M::read(&mut Reader::for_request(&self.body), self.header.api_version)
     }
 
     /// The request's version.
@@ -232,6 +232,35 @@ fn is_allowed(principal: &Principal, _operation: Operation, _resource: Resource)
     }
 }
 
+/// What a frame asks for, its body not yet read.
+pub(crate) struct Parsed {
+    /// Its header.
+    pub(crate) header: RequestHeader,
+    /// Its API, which need not be served in the version asked for.
+    pub(crate) api: &'static Api,
+    /// Where the body begins, in a version that is served.
+    pub(crate) body: Option<Bytes>,
+}
+
+/// Reads a frame's header, and its tagged fields where the version is served.
+///
+/// # Errors
+/// [`DispatchError::Header`], [`DispatchError::UnknownApi`].
+pub(crate) fn parse(frame: &Bytes) -> Result<Parsed, DispatchError> {
+    let mut reader = Reader::for_request(frame);
+    let header = RequestHeader::decode(&mut reader).map_err(DispatchError::Header)?;
+    let api = APIS.iter().find(|api| api.key == header.api_key);
+    let api = api.ok_or(DispatchError::UnknownApi(header.api_key))?;
+    if !api.served.contains(&header.api_version) {
+        return Ok(Parsed { header, api, body: None });
+    }
+    if header.api_version >= api.flexible_from {
+        RequestHeader::skip_tagged_fields(&mut reader).map_err(DispatchError::Header)?;
+    }
+    let body = Some(frame.slice(reader.position()..));
+    Ok(Parsed { header, api, body })
+}
+
 /// Parses a frame and calls its handler.
 ///
 /// # Errors
@@ -242,28 +271,23 @@ pub(crate) fn dispatch(
     queue: &Arc<crate::network::ResponseQueue>,
     frame: Frame,
 ) -> Result<Flow, DispatchError> {
-    let mut reader = Reader::new(&frame.bytes);
-    let header = RequestHeader::decode(&mut reader).map_err(DispatchError::Header)?;
-    let (key, version) = (header.api_key, header.api_version);
-    let api = APIS.iter().find(|api| api.key == key).ok_or(DispatchError::UnknownApi(key))?;
+    let Parsed { header, api, body } = parse(&frame.bytes)?;
+    let version = header.api_version;
     let (principal, operation, resource) = (&session.principal, api.operation, api.resource);
     if !is_allowed(principal, operation, resource) {
         return Err(DispatchError::Denied { principal: principal.clone(), operation, resource });
     }
     let responder = || Responder::new(Arc::clone(queue), header.correlation_id, version);
-    if !api.served.contains(&version) {
-        if key == API_VERSIONS_KEY {
+    let Some(body) = body else {
+        if api.key == API_VERSIONS_KEY {
             // A client newer than this broker is told in version 0 what it may ask (KIP-511).
             handlers::api_versions::answer_unsupported(responder());
             return Ok(Flow::Done);
         }
         return Err(DispatchError::UnsupportedVersion { api: api.name, version });
-    }
-    if version >= api.flexible_from {
-        RequestHeader::skip_tagged_fields(&mut reader).map_err(DispatchError::Header)?;
-    }
-    let body = frame.bytes.slice(reader.position()..);
+    };
+    let responder = responder();
     let (broker, session) = (Arc::clone(broker), session.clone());
-    let call = Call { broker, session, responder: responder(), header, body, _memory: frame.memory };
+    let call = Call { broker, session, responder, header, body, _memory: frame.memory };
     (api.handle)(call).map_err(|source| DispatchError::Body { api: api.name, version, source })
 }

@@ -13,6 +13,8 @@ mod disk;
 mod dispatch;
 mod error_codes;
 mod features;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod groups;
 mod handlers;
 mod hosting;

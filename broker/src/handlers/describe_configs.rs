@@ -4,6 +4,8 @@
 
 mod broker_settings;
 
+use std::collections::HashSet;
+
 use pillion_wire::ErrorCode;
 use pillion_wire::messages::describe_configs::{
     DescribeConfigsResource, DescribeConfigsResourceResult, DescribeConfigsResult, DescribeConfigsSynonym,
@@ -47,7 +49,11 @@ pub(crate) fn handle(call: Call, request: DescribeConfigsRequest) -> Flow {
             configs: configs.into_iter().filter(wanted).collect(),
         }
     };
-    let results = request.resources.iter().map(describe).collect();
+    // What is named again is not told again: an answer would be a thousand times its question.
+    let mut seen = HashSet::new();
+    let resources = request.resources.iter();
+    let resources = resources.filter(|resource| seen.insert((resource.resource_type, &resource.resource_name)));
+    let results = resources.map(describe).collect();
     call.answer(&DescribeConfigsResponse { throttle_time_ms: 0, results })
 }
 

@@ -4,6 +4,7 @@
 //! the client and `auto.create.topics.enable` allow it. Permitted operations are not told (there is no authorizer
 //! yet): the field keeps its "not asked" value.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use pillion_wire::ErrorCode;
@@ -66,8 +67,11 @@ fn describe(call: &Call, request: &MetadataRequest) -> MetadataResponse {
     let topics = if all {
         topics.sorted().iter().map(|topic| describe_topic(broker, topic)).collect()
     } else {
+        // A topic named again is not told again: what an answer takes is bounded by the topics there are.
+        let mut seen = HashSet::new();
         let asked = request.topics.iter().flatten();
         asked
+            .filter(|asked| seen.insert((asked.name.as_deref(), asked.name.is_none().then_some(asked.topic_id))))
             .map(|asked| {
                 let found = match &asked.name {
                     Some(name) => topics.by_name(name),

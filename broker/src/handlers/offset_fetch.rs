@@ -5,6 +5,7 @@
 //! on their way into the log. What was never committed is answered with offset −1: leaving it out breaks clients.
 //! Member ids and epochs (version 9) concern groups of KIP-848 only, which there are none of here.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -14,6 +15,7 @@ use pillion_wire::messages::offset_fetch::{
     OffsetFetchResponsePartitions, OffsetFetchResponseTopic, OffsetFetchResponseTopics,
 };
 use pillion_wire::messages::{OffsetFetchRequest, OffsetFetchResponse};
+use uuid::Uuid;
 
 use crate::catalogue::TopicsSnapshot;
 use crate::dispatch::{Call, Flow};
@@ -31,6 +33,9 @@ pub(crate) fn handle(call: Call, request: OffsetFetchRequest) -> Flow {
     let version = call.version();
     let is_stable = request.require_stable;
     let groups = if version >= SEVERAL_GROUPS { request.groups } else { vec![single_group(request)] };
+    // A group named again is not told again.
+    let mut seen = HashSet::new();
+    let groups: Vec<_> = groups.into_iter().filter(|group| seen.insert(group.group_id.clone())).collect();
     let topics = call.broker.topics.snapshot();
     let gathering = Arc::new(Gathering::new(call.responder, version, groups.len()));
     if groups.is_empty() {
@@ -80,14 +85,22 @@ struct Asked {
 impl Asked {
     fn look_up(&self, core: &GroupShard) -> OffsetFetchResponseGroup {
         let group_id = &self.group.group_id;
+        let mut seen = HashSet::new();
         let topics = match &self.group.topics {
-            Some(asked) => asked.iter().map(|topic| self.look_up_topic(core, topic)).collect(),
+            Some(asked) => asked.iter().map(|topic| self.look_up_topic(core, topic, &mut seen)).collect(),
             None => self.everything(core),
         };
         OffsetFetchResponseGroup { group_id: group_id.clone(), topics, error_code: ErrorCode::None.code() }
     }
 
-    fn look_up_topic(&self, core: &GroupShard, asked: &OffsetFetchRequestTopics) -> OffsetFetchResponseTopics {
+    /// A partition named again, which is in `seen`, is not told again: with its metadata an answer would be a thousand
+    /// times its question.
+    fn look_up_topic<'a>(
+        &'a self,
+        core: &GroupShard,
+        asked: &'a OffsetFetchRequestTopics,
+        seen: &mut HashSet<(&'a str, Uuid, i32)>,
+    ) -> OffsetFetchResponseTopics {
         let name = if self.version >= BY_ID {
             self.topics.by_id(&asked.topic_id).map(|topic| &*topic.name)
         } else {
@@ -100,7 +113,12 @@ impl Asked {
         OffsetFetchResponseTopics {
             name: asked.name.clone(),
             topic_id: asked.topic_id,
-            partitions: asked.partition_indexes.iter().map(partition).collect(),
+            partitions: asked
+                .partition_indexes
+                .iter()
+                .filter(|index| seen.insert((&asked.name, asked.topic_id, **index)))
+                .map(partition)
+                .collect(),
         }
     }
 
