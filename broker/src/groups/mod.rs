@@ -10,6 +10,7 @@
 
 pub(crate) mod action;
 pub(crate) mod coordinator;
+pub(crate) mod description;
 pub(crate) mod event;
 mod group;
 pub(crate) mod limits;
@@ -17,6 +18,7 @@ mod member;
 mod members;
 pub(crate) mod moment;
 mod offsets;
+mod pending_offsets;
 pub(crate) mod placement;
 pub(crate) mod record;
 pub(crate) mod record_codec;

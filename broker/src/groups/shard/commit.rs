@@ -1,11 +1,12 @@
-//! OffsetCommit: checked against the group now, visible once durable.
+//! OffsetCommit and TxnOffsetCommit: checked against the group now; visible once durable, or once their transaction is
+//! committed.
 
 use std::sync::Arc;
 
 use pillion_wire::ErrorCode;
 
 use super::super::action::{Action, Answer, Persist, Then};
-use super::super::event::Commit;
+use super::super::event::{Commit, Producer};
 use super::super::group::{Group, GroupState};
 use super::super::limits::{GROUPS_PER_SHARD_MAX, TEXT_BYTES_MAX};
 use super::super::moment::Moment;
@@ -48,7 +49,8 @@ impl GroupShard {
         }
         self.offsets.append_begun(group_id);
         let then = Then::Commit { waiter: commit.waiter, results };
-        actions.push(Action::Persist(Persist { group_id: Arc::clone(group_id), records, then }));
+        let persist = Persist { producer: commit.producer, ..Persist::new(group_id, records, then) };
+        actions.push(Action::Persist(persist));
     }
 
     fn accept_commit(&mut self, group_id: &Arc<str>, commit: &Commit, now: Moment) -> Result<(), ErrorCode> {
@@ -65,24 +67,29 @@ impl GroupShard {
             };
         };
         scheduled.group.check_commit(commit)?;
-        if matches!(scheduled.group.state(), GroupState::Stable | GroupState::PreparingRebalance) {
+        let keeps_session = matches!(scheduled.group.state(), GroupState::Stable | GroupState::PreparingRebalance);
+        if keeps_session && commit.producer.is_none() {
             scheduled.group.heard_from(&commit.member_id, now);
         }
         Ok(())
     }
 
-    /// Makes durable offsets visible.
-    pub(super) fn apply_offsets(&mut self, group_id: &Arc<str>, records: Vec<GroupRecord>) {
-        for record in records {
-            match record {
-                GroupRecord::Offset { group_id, topic, partition, committed } => {
-                    self.offsets.apply(&group_id, &topic, partition, committed);
+    /// Applies durable records of a group, the first of which is at `base_offset` of the log: offsets become visible, or
+    /// are pending until their producer's transaction ends.
+    pub(super) fn apply_records(&mut self, records: Vec<GroupRecord>, base_offset: i64, producer: Option<Producer>) {
+        for (record_offset, record) in (base_offset..).zip(records) {
+            match (record, producer) {
+                (GroupRecord::Offset { group_id, topic, partition, committed }, Some(producer)) => {
+                    let key = (group_id, topic, partition);
+                    self.offsets.apply_pending(producer.id, key, committed, record_offset);
                 }
-                GroupRecord::Metadata { group_id, metadata: None } => self.remove_group(&group_id),
-                GroupRecord::Metadata { metadata: Some(_), .. } => {}
+                (GroupRecord::Offset { group_id, topic, partition, committed }, None) => {
+                    self.offsets.apply((group_id, topic, partition), committed, record_offset);
+                }
+                (GroupRecord::Metadata { group_id, metadata: None }, _) => self.remove_group(&group_id),
+                (GroupRecord::Metadata { metadata: Some(_), .. }, _) => {}
             }
         }
-        self.offsets.append_ended(group_id);
     }
 }
 
