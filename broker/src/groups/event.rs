@@ -9,11 +9,7 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use super::record::CommittedOffset;
-
-/// Names one parked request. The coordinator chooses it, unique while the request is unanswered; the state machine
-/// answers each exactly once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct WaiterId(pub(crate) u64);
+pub(crate) use crate::hosting::WaiterId;
 
 /// One assignment strategy a member offers, with the subscription it would use under it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,6 +108,15 @@ pub(crate) struct Producer {
     pub(crate) id: i64,
     /// Its epoch.
     pub(crate) epoch: i16,
+}
+
+/// A marker that the transaction coordinator had written into a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TransactionEnd {
+    /// Where it is in the log: everything of the producer before it belongs to the transaction.
+    pub(crate) marker_offset: i64,
+    /// Whether the transaction is committed; else it is aborted.
+    pub(crate) is_committed: bool,
 }
 
 /// OffsetCommit (key 8), or TxnOffsetCommit (key 28).

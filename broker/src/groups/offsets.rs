@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::event::TransactionEnd;
 use super::pending_offsets::{GroupPartition, PendingOffsets};
 use super::record::CommittedOffset;
 
@@ -119,14 +120,14 @@ impl Offsets {
 
     /// A producer's transaction has ended. Committed, its offsets are set, but where one was committed behind it in the
     /// log that one stands, as in Kafka. Answers the groups concerned, some perhaps more than once.
-    pub(super) fn transaction_ended(&mut self, producer_id: i64, is_committed: bool) -> Vec<Arc<str>> {
+    pub(super) fn transaction_ended(&mut self, producer_id: i64, end: TransactionEnd) -> Vec<Arc<str>> {
         let mut group_ids = Vec::new();
-        for ((group_id, topic, partition), offset) in self.pending.take(producer_id) {
+        for ((group_id, topic, partition), offset) in self.pending.take(producer_id, end.marker_offset) {
             group_ids.push(Arc::clone(&group_id));
             let group = self.by_group.get(&group_id);
             let current = group.and_then(|group| group.topics.get(&topic)?.get(&partition));
             let is_later = current.is_none_or(|current| offset.record_offset > current.record_offset);
-            if is_committed && is_later {
+            if end.is_committed && is_later {
                 self.set(group_id, topic, partition, offset);
             }
         }

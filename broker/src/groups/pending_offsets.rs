@@ -30,10 +30,19 @@ impl PendingOffsets {
         self.by_producer.entry(producer_id).or_default().insert((group_id, topic, partition));
     }
 
-    /// A producer's transaction has ended: what was pending of it is not any more.
-    pub(super) fn take(&mut self, producer_id: i64) -> Vec<(GroupPartition, PlacedOffset)> {
+    /// A producer's transaction has ended with a marker at this offset: what was pending of it is not any more.
+    pub(super) fn take(&mut self, producer_id: i64, marker_offset: i64) -> Vec<(GroupPartition, PlacedOffset)> {
         let keys = self.by_producer.remove(&producer_id).unwrap_or_default();
-        keys.into_iter().filter_map(|key| self.remove(producer_id, &key).map(|offset| (key, offset))).collect()
+        let mut taken = Vec::with_capacity(keys.len());
+        for key in keys {
+            match self.remove(producer_id, &key) {
+                Some(offset) if offset.record_offset < marker_offset => taken.push((key, offset)),
+                // Of the transaction after that.
+                Some(offset) => self.add(producer_id, key, offset),
+                None => {}
+            }
+        }
+        taken
     }
 
     /// The partition's offsets are deleted, those pending too.

@@ -29,6 +29,8 @@ mod replay;
 mod retention;
 mod transactions;
 
+use transactions::ProducersUnderWay;
+
 /// The groups of one partition of `__consumer_offsets`, and their committed offsets.
 #[derive(Debug)]
 pub(crate) struct GroupShard {
@@ -36,6 +38,7 @@ pub(crate) struct GroupShard {
     groups: HashMap<Arc<str>, Scheduled>,
     schedule: BTreeSet<(MonotonicMs, Arc<str>)>,
     offsets: Offsets,
+    producers_under_way: ProducersUnderWay,
     /// Groups that are to be deleted once nothing of theirs is on its way into the log, and who asked for it.
     deletions: HashMap<Arc<str>, WaiterId>,
     /// When offsets were last looked through for old ones.
@@ -57,6 +60,7 @@ impl GroupShard {
             groups: HashMap::new(),
             schedule: BTreeSet::new(),
             offsets: Offsets::default(),
+            producers_under_way: ProducersUnderWay::default(),
             deletions: HashMap::new(),
             retention_checked: None,
         }
@@ -139,7 +143,10 @@ impl GroupShard {
     pub(crate) fn persisted(&mut self, persist: Persist, base_offset: i64, now: Moment, actions: &mut Vec<Action>) {
         let Persist { group_id, records, producer, then } = persist;
         if then.is_about_offsets() {
-            self.apply_records(records, base_offset, producer);
+            match producer {
+                Some(producer) => self.apply_pending_records(records, base_offset, producer.id),
+                None => self.apply_records(records, base_offset),
+            }
             self.append_ended(&group_id, actions);
         }
         match then {
@@ -191,6 +198,7 @@ impl GroupShard {
         self.groups.clear();
         self.schedule.clear();
         self.offsets = Offsets::default();
+        self.producers_under_way = ProducersUnderWay::default();
     }
 
     fn check_join(&self, group_id: &str, join: &Join) -> Result<(), ErrorCode> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pillion_wire::ErrorCode;
 
 use super::super::action::{Action, Answer, Persist, Then};
-use super::super::event::{Commit, Producer};
+use super::super::event::Commit;
 use super::super::group::{Group, GroupState};
 use super::super::limits::{GROUPS_PER_SHARD_MAX, TEXT_BYTES_MAX};
 use super::super::moment::Moment;
@@ -48,6 +48,9 @@ impl GroupShard {
             self.add_group(Group::new(Arc::clone(group_id), now), group_id);
         }
         self.offsets.append_begun(group_id);
+        if let Some(producer) = commit.producer {
+            self.producers_under_way.begun(producer.id);
+        }
         let then = Then::Commit { waiter: commit.waiter, results };
         let persist = Persist { producer: commit.producer, ..Persist::new(group_id, records, then) };
         actions.push(Action::Persist(persist));
@@ -74,21 +77,28 @@ impl GroupShard {
         Ok(())
     }
 
-    /// Applies durable records of a group, the first of which is at `base_offset` of the log: offsets become visible, or
-    /// are pending until their producer's transaction ends.
-    pub(super) fn apply_records(&mut self, records: Vec<GroupRecord>, base_offset: i64, producer: Option<Producer>) {
+    /// Applies durable records, the first of which is at `base_offset` of the log: offsets become visible.
+    pub(super) fn apply_records(&mut self, records: Vec<GroupRecord>, base_offset: i64) {
         for (record_offset, record) in (base_offset..).zip(records) {
-            match (record, producer) {
-                (GroupRecord::Offset { group_id, topic, partition, committed }, Some(producer)) => {
-                    let key = (group_id, topic, partition);
-                    self.offsets.apply_pending(producer.id, key, committed, record_offset);
-                }
-                (GroupRecord::Offset { group_id, topic, partition, committed }, None) => {
+            match record {
+                GroupRecord::Offset { group_id, topic, partition, committed } => {
                     self.offsets.apply((group_id, topic, partition), committed, record_offset);
                 }
-                (GroupRecord::Metadata { group_id, metadata: None }, _) => self.remove_group(&group_id),
-                (GroupRecord::Metadata { metadata: Some(_), .. }, _) => {}
+                GroupRecord::Metadata { group_id, metadata: None } => self.remove_group(&group_id),
+                GroupRecord::Metadata { metadata: Some(_), .. } => {}
             }
+        }
+    }
+
+    /// Applies durable records of a producer's transaction: they are pending until it ends, which it may have.
+    pub(super) fn apply_pending_records(&mut self, records: Vec<GroupRecord>, base_offset: i64, producer_id: i64) {
+        for (record_offset, record) in (base_offset..).zip(records) {
+            if let GroupRecord::Offset { group_id, topic, partition, committed } = record {
+                self.offsets.apply_pending(producer_id, (group_id, topic, partition), committed, record_offset);
+            }
+        }
+        if let Some(end) = self.producers_under_way.ended(producer_id, Some(base_offset)) {
+            self.offsets.transaction_ended(producer_id, end);
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::super::action::Action;
+use super::super::event::TransactionEnd;
 use super::super::group::Group;
 use super::super::moment::Moment;
 use super::super::record::GroupRecord;
@@ -32,8 +33,8 @@ impl GroupShard {
     }
 
     /// Applies a marker: a producer's transaction ends.
-    pub(crate) fn replay_marker(&mut self, producer_id: i64, is_committed: bool) {
-        self.offsets.transaction_ended(producer_id, is_committed);
+    pub(crate) fn replay_marker(&mut self, producer_id: i64, end: TransactionEnd) {
+        self.offsets.transaction_ended(producer_id, end);
     }
 
     /// All records are applied: sessions begin now.
