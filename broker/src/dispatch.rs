@@ -111,6 +111,8 @@ pub(crate) static APIS: &[Api] = &[
     api!(HeartbeatRequest, Read on Group, handlers::heartbeat::handle),
     api!(LeaveGroupRequest, Read on Group, handlers::leave_group::handle),
     api!(SyncGroupRequest, Read on Group, handlers::sync_group::handle),
+    api!(DescribeGroupsRequest, Describe on Group, handlers::describe_groups::handle),
+    api!(ListGroupsRequest, Describe on Cluster, handlers::list_groups::handle),
     // Version 5 is in Kafka 4.4's schemas, but its brokers answer up to 4.
     api!(ApiVersionsRequest, Unchecked on Cluster, handlers::api_versions::handle, 0..=4),
     api!(CreateTopicsRequest, Create on Topic, handlers::create_topics::handle),
@@ -118,10 +120,13 @@ pub(crate) static APIS: &[Api] = &[
     api!(DeleteRecordsRequest, Delete on Topic, handlers::delete_records::handle),
     api!(InitProducerIdRequest, IdempotentWrite on Cluster, handlers::init_producer_id::handle),
     api!(OffsetForLeaderEpochRequest, Describe on Topic, handlers::offset_for_leader_epoch::handle),
+    api!(TxnOffsetCommitRequest, Read on Group, handlers::txn_offset_commit::handle),
     api!(DescribeConfigsRequest, DescribeConfigs on Topic, handlers::describe_configs::handle),
     api!(AlterConfigsRequest, AlterConfigs on Topic, handlers::alter_configs::handle),
     api!(CreatePartitionsRequest, Alter on Topic, handlers::create_partitions::handle),
+    api!(DeleteGroupsRequest, Delete on Group, handlers::delete_groups::handle),
     api!(IncrementalAlterConfigsRequest, AlterConfigs on Topic, handlers::incremental_alter_configs::handle),
+    api!(OffsetDeleteRequest, Delete on Group, handlers::offset_delete::handle),
     api!(DescribeClusterRequest, Describe on Cluster, handlers::describe_cluster::handle),
 ];
 

@@ -80,10 +80,10 @@ impl GroupCoordinator {
 
     /// The transaction coordinator had a marker written into a partition of `__consumer_offsets`, and it is durable: what
     /// the producer has committed there with its transaction counts from now on, or never will. To be called before the
-    /// transaction's end is answered to the client. A shard that is being read finds the marker in its log.
+    /// transaction's end is answered to the client.
     pub(crate) fn transaction_ended(&self, partition: i32, producer_id: i64, end: TransactionEnd) {
         if let Some(shard) = self.shards.at(partition) {
-            shard.tell(|core, now, actions| core.transaction_ended(producer_id, end, now, actions));
+            shard.tell_once_read(move |core, now, actions| core.transaction_ended(producer_id, end, now, actions));
         }
     }
 

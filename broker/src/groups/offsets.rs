@@ -40,10 +40,7 @@ impl Offsets {
     }
 
     /// Everything a group has committed, in order of topic and partition.
-    pub(super) fn of_group(
-        &self,
-        group_id: &str,
-    ) -> impl Iterator<Item = (&Arc<str>, &BTreeMap<i32, PlacedOffset>)> {
+    pub(super) fn of_group(&self, group_id: &str) -> impl Iterator<Item = (&Arc<str>, &BTreeMap<i32, PlacedOffset>)> {
         self.by_group.get(group_id).into_iter().flat_map(|group| &group.topics)
     }
 

@@ -84,6 +84,22 @@ impl<S: Shard> Hosted<S> {
         self.finish(outbox);
     }
 
+    /// As [`Hosted::tell`]; while the shard is being read, the event is kept until it is. Of those that the log may tell
+    /// of as well, and that do no harm when told twice.
+    pub(crate) fn tell_once_read(
+        self: &Arc<Self>,
+        handle: impl FnOnce(&mut S, Moment, &mut Vec<ActionOf<S>>) + Send + 'static,
+    ) {
+        {
+            let mut state = self.state.lock();
+            if state.phase == Phase::Loading {
+                state.kept.push(Box::new(handle));
+                return;
+            }
+        }
+        self.tell(handle);
+    }
+
     /// Asks the shard something it answers on the spot.
     ///
     /// # Errors

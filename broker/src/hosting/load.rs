@@ -64,6 +64,9 @@ impl<S: Shard> Hosted<S> {
             }
             let mut actions = Vec::new();
             core.loaded(self.clock.now(), &mut actions);
+            for event in std::mem::take(&mut state.kept) {
+                event(&mut core, self.clock.now(), &mut actions);
+            }
             state.core = core;
             state.phase = Phase::Serving;
             state.take_in(actions)

@@ -16,6 +16,9 @@ const BATCH_BYTES: usize = 512 * 1024;
 pub(crate) type DeferredLook<S> =
     Box<dyn FnOnce(Result<&mut S, ErrorCode>, &mut Vec<ActionOf<S>>) -> Box<dyn FnOnce() + Send> + Send>;
 
+/// An event that waits until the shard is read.
+pub(super) type KeptEvent<S> = Box<dyn FnOnce(&mut S, Moment, &mut Vec<ActionOf<S>>) + Send>;
+
 /// What is under the shard's lock.
 pub(super) struct State<S: Shard> {
     pub(super) phase: Phase,
@@ -33,6 +36,8 @@ pub(super) struct State<S: Shard> {
     /// Number of the last records queued. Numbers have no gaps.
     last_queued: u64,
     looks: VecDeque<(u64, DeferredLook<S>)>,
+    /// What came while the shard was being read, at most one for each transaction open here.
+    pub(super) kept: Vec<KeptEvent<S>>,
 }
 
 /// Records on their way into the log, with their number.
@@ -99,6 +104,7 @@ impl<S: Shard> State<S> {
             appended: VecDeque::new(),
             last_queued: 0,
             looks: VecDeque::new(),
+            kept: Vec::new(),
         }
     }
 

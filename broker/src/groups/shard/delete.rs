@@ -39,12 +39,7 @@ impl GroupShard {
 
     /// OffsetDelete: NONE for what is gone (or never was), GROUP_SUBSCRIBED_TO_TOPIC for what members read, or one error
     /// for all: GROUP_ID_NOT_FOUND, or NON_EMPTY_GROUP where it is not known what members read.
-    pub(crate) fn delete_offsets(
-        &mut self,
-        group_id: &Arc<str>,
-        deletion: DeleteOffsets,
-        actions: &mut Vec<Action>,
-    ) {
+    pub(crate) fn delete_offsets(&mut self, group_id: &Arc<str>, deletion: DeleteOffsets, actions: &mut Vec<Action>) {
         let DeleteOffsets { waiter, partitions } = deletion;
         let group = self.groups.get(group_id).map(|scheduled| &scheduled.group);
         let allowed = group.ok_or(ErrorCode::GroupIdNotFound);
