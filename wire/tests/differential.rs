@@ -82,7 +82,8 @@ fn fields(debug: &str) -> String {
         }
     }
     text.push_str(&word);
-    text.replace(", unknown_tagged_fields:{}", "").replace("unknown_tagged_fields:{}", "")
+    // A word of Rust's own as a field's name they spell otherwise.
+    text.replace(", unknown_tagged_fields:{}", "").replace("unknown_tagged_fields:{}", "").replace("_match:", "match:")
 }
 
 /// Compares the two codecs of one message; returns the versions only one of them has.
