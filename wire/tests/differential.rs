@@ -23,6 +23,8 @@ const GAPS: &[(&str, RangeInclusive<i16>, &str)] = &[
     ("ApiVersionsResponse", 5..=5, "KIP-1242 is newer than their schemas"),
     ("DeleteGroupsRequest", 3..=3, "messages for each group are newer than their schemas"),
     ("DeleteGroupsResponse", 3..=3, "messages for each group are newer than their schemas"),
+    ("DescribeLogDirsRequest", 5..=5, "KIP-1066 is newer than their schemas"),
+    ("DescribeLogDirsResponse", 5..=5, "KIP-1066 is newer than their schemas"),
     ("InitProducerIdResponse", 6..=6, "KIP-939: unstable in Kafka 4.4, which we leave out"),
     ("ListOffsetsRequest", 11..=11, "KIP-1023 is newer than their schemas"),
     ("ListOffsetsResponse", 11..=11, "KIP-1023 is newer than their schemas"),
@@ -34,6 +36,7 @@ const GAPS: &[(&str, RangeInclusive<i16>, &str)] = &[
 const FIELDS_OF_GAPS: &[(&str, &str)] = &[
     ("ApiVersionsRequest", ", cluster_id: None, node_id: -1"),
     ("DeleteGroupsResponse", ", error_message: None"),
+    ("DescribeLogDirsResponse", ", is_cordoned: false"),
     ("InitProducerIdRequest", ", enable_2_pc: false, keep_prepared_txn: false"),
     ("InitProducerIdResponse", ", ongoing_txn_producer_id: -1, ongoing_txn_producer_epoch: -1"),
 ];
