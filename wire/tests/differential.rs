@@ -30,6 +30,8 @@ const GAPS: &[(&str, RangeInclusive<i16>, &str)] = &[
     ("ListOffsetsResponse", 11..=11, "KIP-1023 is newer than their schemas"),
     ("OffsetCommitRequest", 10..=10, "topic ids were unstable in their schemas; the response, version 10, they have"),
     ("OffsetFetchRequest", 10..=10, "topic ids were unstable in their schemas; the response, version 10, they have"),
+    ("WriteTxnMarkersRequest", 2..=2, "KIP-1228 is newer than their schemas"),
+    ("WriteTxnMarkersResponse", 2..=2, "KIP-1228 is newer than their schemas"),
 ];
 
 /// Fields of those versions, which one side prints with their defaults in every version: message, text.
@@ -39,6 +41,7 @@ const FIELDS_OF_GAPS: &[(&str, &str)] = &[
     ("DescribeLogDirsResponse", ", is_cordoned: false"),
     ("InitProducerIdRequest", ", enable_2_pc: false, keep_prepared_txn: false"),
     ("InitProducerIdResponse", ", ongoing_txn_producer_id: -1, ongoing_txn_producer_epoch: -1"),
+    ("WriteTxnMarkersRequest", ", transaction_version: 0"),
 ];
 
 /// The message's field names and values, as text without the names of types.

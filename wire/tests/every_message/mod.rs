@@ -6,6 +6,8 @@
 macro_rules! every_message {
     ($callback:ident) => {
         $callback! {
+            AddOffsetsToTxnRequest, AddOffsetsToTxnResponse,
+            AddPartitionsToTxnRequest, AddPartitionsToTxnResponse,
             AlterConfigsRequest, AlterConfigsResponse,
             AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse,
             AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse,
@@ -23,10 +25,13 @@ macro_rules! every_message {
             DescribeDelegationTokenRequest, DescribeDelegationTokenResponse,
             DescribeGroupsRequest, DescribeGroupsResponse,
             DescribeLogDirsRequest, DescribeLogDirsResponse,
+            DescribeProducersRequest, DescribeProducersResponse,
             DescribeQuorumRequest, DescribeQuorumResponse,
             DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse,
+            DescribeTransactionsRequest, DescribeTransactionsResponse,
             DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse,
             ElectLeadersRequest, ElectLeadersResponse,
+            EndTxnRequest, EndTxnResponse,
             FetchRequest, FetchResponse,
             FindCoordinatorRequest, FindCoordinatorResponse,
             HeartbeatRequest, HeartbeatResponse,
@@ -38,6 +43,7 @@ macro_rules! every_message {
             ListGroupsRequest, ListGroupsResponse,
             ListOffsetsRequest, ListOffsetsResponse,
             ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse,
+            ListTransactionsRequest, ListTransactionsResponse,
             MetadataRequest, MetadataResponse,
             OffsetCommitRequest, OffsetCommitResponse,
             OffsetFetchRequest, OffsetFetchResponse,
@@ -47,6 +53,10 @@ macro_rules! every_message {
             UpdateFeaturesRequest, UpdateFeaturesResponse,
             // kafka-protocol has no record formats of __consumer_offsets.
             @ours GroupMetadataKey, GroupMetadataValue, OffsetCommitKey, OffsetCommitValue,
+            WriteTxnMarkersRequest, WriteTxnMarkersResponse,
+            // kafka-protocol has no record formats of internal topics.
+            @ours GroupMetadataKey, GroupMetadataValue, OffsetCommitKey, OffsetCommitValue, TransactionLogKey,
+            TransactionLogValue,
         }
     };
 }
