@@ -22,17 +22,14 @@ pub mod describe_cluster;
 pub mod describe_configs;
 pub mod describe_delegation_token;
 pub mod describe_groups;
-<<<<<<< HEAD
 pub mod describe_log_dirs;
+pub mod describe_producers;
 pub mod describe_quorum;
 pub mod describe_topic_partitions;
+pub mod describe_transactions;
 pub mod describe_user_scram_credentials;
 pub mod elect_leaders;
-=======
-pub mod describe_producers;
-pub mod describe_transactions;
 pub mod end_txn;
->>>>>>> main
 pub mod fetch;
 pub mod find_coordinator;
 pub mod group_records;
@@ -44,23 +41,17 @@ pub mod leave_group;
 pub mod list_config_resources;
 pub mod list_groups;
 pub mod list_offsets;
-<<<<<<< HEAD
 pub mod list_partition_reassignments;
-=======
 pub mod list_transactions;
->>>>>>> main
 pub mod metadata;
 pub mod offset_commit;
 pub mod offset_fetch;
 pub mod offset_for_leader_epoch;
 pub mod produce;
 pub mod sync_group;
-<<<<<<< HEAD
-pub mod update_features;
-=======
 pub mod transaction_records;
+pub mod update_features;
 pub mod write_txn_markers;
->>>>>>> main
 
 pub use add_offsets_to_txn::{AddOffsetsToTxnRequest, AddOffsetsToTxnResponse};
 pub use add_partitions_to_txn::{AddPartitionsToTxnRequest, AddPartitionsToTxnResponse};
@@ -80,17 +71,14 @@ pub use describe_cluster::{DescribeClusterRequest, DescribeClusterResponse};
 pub use describe_configs::{DescribeConfigsRequest, DescribeConfigsResponse};
 pub use describe_delegation_token::{DescribeDelegationTokenRequest, DescribeDelegationTokenResponse};
 pub use describe_groups::{DescribeGroupsRequest, DescribeGroupsResponse};
-<<<<<<< HEAD
 pub use describe_log_dirs::{DescribeLogDirsRequest, DescribeLogDirsResponse};
+pub use describe_producers::{DescribeProducersRequest, DescribeProducersResponse};
 pub use describe_quorum::{DescribeQuorumRequest, DescribeQuorumResponse};
 pub use describe_topic_partitions::{DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse};
+pub use describe_transactions::{DescribeTransactionsRequest, DescribeTransactionsResponse};
 pub use describe_user_scram_credentials::{DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse};
 pub use elect_leaders::{ElectLeadersRequest, ElectLeadersResponse};
-=======
-pub use describe_producers::{DescribeProducersRequest, DescribeProducersResponse};
-pub use describe_transactions::{DescribeTransactionsRequest, DescribeTransactionsResponse};
 pub use end_txn::{EndTxnRequest, EndTxnResponse};
->>>>>>> main
 pub use fetch::{FetchRequest, FetchResponse};
 pub use find_coordinator::{FindCoordinatorRequest, FindCoordinatorResponse};
 pub use group_records::{GroupMetadataKey, GroupMetadataValue, OffsetCommitKey, OffsetCommitValue};
@@ -102,20 +90,14 @@ pub use leave_group::{LeaveGroupRequest, LeaveGroupResponse};
 pub use list_config_resources::{ListConfigResourcesRequest, ListConfigResourcesResponse};
 pub use list_groups::{ListGroupsRequest, ListGroupsResponse};
 pub use list_offsets::{ListOffsetsRequest, ListOffsetsResponse};
-<<<<<<< HEAD
 pub use list_partition_reassignments::{ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse};
-=======
 pub use list_transactions::{ListTransactionsRequest, ListTransactionsResponse};
->>>>>>> main
 pub use metadata::{MetadataRequest, MetadataResponse};
 pub use offset_commit::{OffsetCommitRequest, OffsetCommitResponse};
 pub use offset_fetch::{OffsetFetchRequest, OffsetFetchResponse};
 pub use offset_for_leader_epoch::{OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse};
 pub use produce::{ProduceRequest, ProduceResponse};
 pub use sync_group::{SyncGroupRequest, SyncGroupResponse};
-<<<<<<< HEAD
-pub use update_features::{UpdateFeaturesRequest, UpdateFeaturesResponse};
-=======
 pub use transaction_records::{TransactionLogKey, TransactionLogValue};
+pub use update_features::{UpdateFeaturesRequest, UpdateFeaturesResponse};
 pub use write_txn_markers::{WriteTxnMarkersRequest, WriteTxnMarkersResponse};
->>>>>>> main

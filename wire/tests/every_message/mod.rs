@@ -51,8 +51,6 @@ macro_rules! every_message {
             ProduceRequest, ProduceResponse,
             SyncGroupRequest, SyncGroupResponse,
             UpdateFeaturesRequest, UpdateFeaturesResponse,
-            // kafka-protocol has no record formats of __consumer_offsets.
-            @ours GroupMetadataKey, GroupMetadataValue, OffsetCommitKey, OffsetCommitValue,
             WriteTxnMarkersRequest, WriteTxnMarkersResponse,
             // kafka-protocol has no record formats of internal topics.
             @ours GroupMetadataKey, GroupMetadataValue, OffsetCommitKey, OffsetCommitValue, TransactionLogKey,
