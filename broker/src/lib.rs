@@ -12,6 +12,7 @@ mod descriptors;
 mod disk;
 mod dispatch;
 mod error_codes;
+mod features;
 mod groups;
 mod handlers;
 mod hosting;

@@ -56,7 +56,7 @@ fn lead(broker: &BrokerState) -> Result<(), ErrorCode> {
 
 fn offsets_topic(broker: &BrokerState) -> Result<TopicSpec, ErrorCode> {
     let entries = [("cleanup.policy", "compact"), ("segment.bytes", OFFSETS_SEGMENT_BYTES)];
-    let config = TopicConfig::new(entries, &broker.config.topic_defaults());
+    let config = TopicConfig::new(entries, &broker.topic_defaults());
     let config = config.map_err(|error| {
         tracing::error!(%error, "a setting of {OFFSETS_TOPIC} is not taken");
         ErrorCode::CoordinatorNotAvailable

@@ -1,13 +1,24 @@
 //! One file an API: its versions, what it does, what it leaves out.
 
 pub(crate) mod alter_configs;
+pub(crate) mod alter_partition_reassignments;
+pub(crate) mod alter_replica_log_dirs;
 pub(crate) mod api_versions;
+mod config_resources;
 pub(crate) mod create_partitions;
 pub(crate) mod create_topics;
 pub(crate) mod delete_records;
 pub(crate) mod delete_topics;
+pub(crate) mod describe_acls;
+pub(crate) mod describe_client_quotas;
 pub(crate) mod describe_cluster;
 pub(crate) mod describe_configs;
+pub(crate) mod describe_delegation_token;
+pub(crate) mod describe_log_dirs;
+pub(crate) mod describe_quorum;
+pub(crate) mod describe_topic_partitions;
+pub(crate) mod describe_user_scram_credentials;
+pub(crate) mod elect_leaders;
 pub(crate) mod fetch;
 pub(crate) mod find_coordinator;
 pub(crate) mod heartbeat;
@@ -16,13 +27,17 @@ pub(crate) mod init_producer_id;
 pub(crate) mod join_group;
 pub(crate) mod leader_epoch;
 pub(crate) mod leave_group;
+pub(crate) mod list_config_resources;
 pub(crate) mod list_offsets;
+pub(crate) mod list_partition_reassignments;
 pub(crate) mod metadata;
 pub(crate) mod offset_commit;
 pub(crate) mod offset_fetch;
 pub(crate) mod offset_for_leader_epoch;
+mod permitted_operations;
 pub(crate) mod produce;
 pub(crate) mod sync_group;
+pub(crate) mod update_features;
 
 use std::future::Future;
 
