@@ -27,6 +27,7 @@ pub(crate) fn handle(call: Call, request: AlterPartitionReassignmentsRequest) ->
     let responses = request.topics.iter().map(topic).collect();
     let response = AlterPartitionReassignmentsResponse {
         allow_replication_factor_change: request.allow_replication_factor_change,
+        error_message: None,
         responses,
         ..AlterPartitionReassignmentsResponse::default()
     };

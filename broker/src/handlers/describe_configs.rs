@@ -19,7 +19,7 @@ use crate::broker::BrokerState;
 use crate::catalogue::check_topic_name;
 use crate::config::Layer;
 use crate::dispatch::{Call, Flow};
-use crate::topic_config::{TOPIC_CONFIG_KEYS, TopicConfigKey};
+use crate::topic_config::{ConfigKind, TOPIC_CONFIG_KEYS, TopicConfigKey};
 
 const SOURCE_TOPIC: i8 = 1;
 const SOURCE_BROKER_LOGGER: i8 = 6;
@@ -85,10 +85,12 @@ fn topic(broker: &BrokerState, name: &str) -> Described {
         let set = topic.config.entries().get(key.name).cloned();
         let own = set.clone().map(|value| synonym(key.name, value, SOURCE_TOPIC));
         let synonyms: Vec<_> = own.into_iter().chain(settings.synonyms_of(key)).collect();
+        // A list is told in the order it was given in.
+        let given = synonyms.first().filter(|_| key.kind == ConfigKind::List).and_then(|first| first.value.clone());
         DescribeConfigsResourceResult {
             name: key.name.to_owned(),
             config_source: synonyms.first().map_or(source(Layer::BuiltIn), |first| first.source),
-            value: Some(set.unwrap_or_else(|| (key.show)(&defaults))),
+            value: Some(set.or(given).unwrap_or_else(|| (key.show)(&defaults))),
             synonyms,
             config_type: key.kind as i8,
             documentation: Some(key.documentation.to_owned()),

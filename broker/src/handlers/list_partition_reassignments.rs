@@ -6,5 +6,5 @@ use crate::dispatch::{Call, Flow};
 
 /// Answers.
 pub(crate) fn handle(call: Call, _request: ListPartitionReassignmentsRequest) -> Flow {
-    call.answer(&ListPartitionReassignmentsResponse::default())
+    call.answer(&ListPartitionReassignmentsResponse { error_message: None, ..Default::default() })
 }

@@ -2,6 +2,7 @@
 
 mod bad_frames;
 mod bad_topics;
+mod broker_settings;
 mod cold_reads;
 mod configs;
 mod connections;
@@ -21,6 +22,7 @@ mod leader_epoch;
 mod list_offsets;
 mod listeners;
 mod log_life;
+mod one_node;
 mod overload;
 mod partitions_added;
 mod produce;
@@ -29,4 +31,6 @@ mod restart;
 mod sequences;
 mod stored_batches;
 mod support;
+mod topic_changes;
+mod topic_pages;
 mod topics;
