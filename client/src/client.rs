@@ -11,6 +11,7 @@ use crate::admin::Admin;
 use crate::backoff::Backoff;
 use crate::connection::{Connector, Pool};
 use crate::consumer::{Consumer, ConsumerConfig};
+use crate::coordinator::Coordinators;
 use crate::error::ClientError;
 use crate::metadata::{Broker, Metadata, Refresher};
 use crate::producer::{Producer, ProducerConfig};
@@ -60,6 +61,7 @@ pub(crate) struct ClientShared {
     /// Connections for everything but produce and fetch.
     pub(crate) control: Arc<Pool>,
     pub(crate) connector: Connector,
+    pub(crate) coordinators: Coordinators,
 }
 
 impl ClientShared {
@@ -67,15 +69,24 @@ impl ClientShared {
     ///
     /// # Errors
     /// What the last broker failed with.
-    pub(crate) async fn ask_any<R: Request>(&self, request: &R) -> Result<R::Response, ClientError> {
+    pub(crate) async fn ask_any<R: Request + Clone>(&self, request: &R) -> Result<R::Response, ClientError> {
+        self.ask_any_by(|_| request.clone()).await
+    }
+
+    /// Asks any broker, likewise, a request that depends on the version it is asked in.
+    ///
+    /// # Errors
+    /// What the last broker failed with.
+    pub(crate) async fn ask_any_by<R: Request>(&self, build: impl Fn(i16) -> R) -> Result<R::Response, ClientError> {
         let cluster = self.metadata.cluster();
         let mut brokers: Vec<_> = cluster.brokers.values().collect();
         brokers.sort_by_key(|broker| self.control.established(broker.id).is_none());
         let mut last = ClientError::Closed;
         for broker in brokers {
-            match self.ask(broker, request).await {
+            let asked = async { self.control.connection(broker).await?.request_by(i16::MAX, &build).await };
+            match asked.await {
                 Ok(response) => return Ok(response),
-                Err(error) => last = error,
+                Err(error) => last = error.into(),
             }
         }
         self.metadata.request();
@@ -116,7 +127,7 @@ impl Client {
         let (metadata, refresher) = Refresher::bootstrap(&config, connector.clone(), control.clone()).await?;
         connector.tasks.spawn(refresher.run());
         end_unless_ready.disarm();
-        Ok(Self { shared: Arc::new(ClientShared { config, metadata, control, connector }) })
+        Ok(Self { shared: Arc::new(ClientShared { config, metadata, control, connector, coordinators: Coordinators::default() }) })
     }
 
     /// Ends everything made from this client and waits for its tasks. What is not delivered by then fails with
@@ -132,7 +143,7 @@ impl Client {
     /// A new producer with connections and producer id of its own.
     #[must_use]
     pub fn producer(&self, config: ProducerConfig) -> Producer {
-        Producer::start(self.shared.clone(), config)
+        Producer::start(self.shared.clone(), config, None)
     }
 
     /// The administrative side.

@@ -15,6 +15,7 @@ mod backoff;
 mod client;
 mod connection;
 mod consumer;
+mod coordinator;
 mod error;
 mod metadata;
 mod offsets;
