@@ -34,10 +34,12 @@ macro_rules! every_message {
             ListTransactionsRequest, ListTransactionsResponse,
             MetadataRequest, MetadataResponse,
             OffsetCommitRequest, OffsetCommitResponse,
+            OffsetDeleteRequest, OffsetDeleteResponse,
             OffsetFetchRequest, OffsetFetchResponse,
             OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse,
             ProduceRequest, ProduceResponse,
             SyncGroupRequest, SyncGroupResponse,
+            TxnOffsetCommitRequest, TxnOffsetCommitResponse,
             WriteTxnMarkersRequest, WriteTxnMarkersResponse,
             // kafka-protocol has no record formats of internal topics.
             @ours GroupMetadataKey, GroupMetadataValue, OffsetCommitKey, OffsetCommitValue, TransactionLogKey,
