@@ -14,6 +14,7 @@ mod dispatch;
 mod error_codes;
 mod groups;
 mod handlers;
+mod hosting;
 pub mod inspect;
 mod kafka_directory;
 #[cfg(test)]
