@@ -15,6 +15,7 @@ use crate::coordinator::Coordinators;
 use crate::error::ClientError;
 use crate::metadata::{Broker, Metadata, Refresher};
 use crate::producer::{Producer, ProducerConfig};
+use crate::transaction::{TransactionError, TransactionalConfig, TransactionalProducer};
 
 /// A client's settings, named as Kafka's own.
 #[derive(Debug, Clone)]
@@ -83,7 +84,7 @@ impl ClientShared {
         brokers.sort_by_key(|broker| self.control.established(broker.id).is_none());
         let mut last = ClientError::Closed;
         for broker in brokers {
-            let asked = async { self.control.connection(broker).await?.request_by(i16::MAX, &build).await };
+            let asked = async { self.control.connection(broker).await?.request_by((0, i16::MAX), &build).await };
             match asked.await {
                 Ok(response) => return Ok(response),
                 Err(error) => last = error.into(),
@@ -144,6 +145,19 @@ impl Client {
     #[must_use]
     pub fn producer(&self, config: ProducerConfig) -> Producer {
         Producer::start(self.shared.clone(), config, None)
+    }
+
+    /// A new producer of transactions. Takes its transactional id over: a producer that had it is fenced from here on,
+    /// and a transaction it left open is aborted.
+    ///
+    /// # Errors
+    /// [`TransactionError::TimedOut`] when no coordinator answers; [`TransactionError::Refused`],
+    /// [`TransactionError::Unsupported`] where another configuration is needed.
+    pub async fn transactional_producer(
+        &self,
+        config: TransactionalConfig,
+    ) -> Result<TransactionalProducer, TransactionError> {
+        TransactionalProducer::start(self.shared.clone(), config).await
     }
 
     /// The administrative side.

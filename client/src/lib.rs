@@ -13,6 +13,7 @@
 mod admin;
 mod backoff;
 mod client;
+mod committed;
 mod connection;
 mod consumer;
 mod coordinator;
@@ -20,6 +21,7 @@ mod error;
 mod metadata;
 mod offsets;
 mod producer;
+mod transaction;
 
 pub use admin::{
     Admin, AdminError, BrokerDescription, ClusterDescription, ConfigChange, ConfigEntry, ConfigOperation,
@@ -27,6 +29,7 @@ pub use admin::{
     TopicListing, TopicOutcome,
 };
 pub use client::{Client, ClientConfig};
+pub use committed::{CommittedOffset, GroupMetadata};
 pub use connection::ConnectionError;
 pub use consumer::{Assignment, ConsumedRecord, Consumer, ConsumerConfig, IsolationLevel};
 pub use error::ClientError;
@@ -34,3 +37,7 @@ pub use offsets::{ListedOffset, Offset};
 pub use pillion_wire::ErrorCode;
 pub use pillion_wire::records::{Compression, RecordHeader as Header};
 pub use producer::{Acks, Delivered, DeliveryHandle, ProduceError, Producer, ProducerConfig, ProducerRecord, murmur2};
+pub use transaction::{
+    AbortCause, Transaction, TransactionError, TransactionErrorClass, TransactionOutcome, TransactionalConfig,
+    TransactionalProducer,
+};

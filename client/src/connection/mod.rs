@@ -121,16 +121,16 @@ impl Connection {
         self.decode::<R>(&frame, version)
     }
 
-    /// As [`Connection::request`], with a request that depends on its version, which is `newest` at most.
+    /// As [`Connection::request`], with a request that depends on its version, which lies between two, inclusive.
     ///
     /// # Errors
     /// As [`Connection::request`].
     pub(crate) async fn request_by<R: Request>(
         &self,
-        newest: i16,
+        (oldest, newest): (i16, i16),
         build: impl Fn(i16) -> R,
     ) -> Result<R::Response, ConnectionError> {
-        let version = self.version::<R>(newest)?;
+        let version = self.version_from::<R>(oldest, newest)?;
         let frame = self.exchange(&build(version), version).await?;
         self.decode::<R>(&frame, version)
     }

@@ -306,7 +306,7 @@ impl Dispatch {
     }
 
     /// Fails what waits of doomed transactions and has whoever sees to the transactions told.
-    fn sweep(&self) {
+    pub(super) fn sweep(&self) {
         let (swept, news) = {
             let mut state = self.lock();
             (state.accumulator.sweep(), state.accumulator.gate().has_news())
@@ -336,7 +336,7 @@ impl Dispatch {
     }
 
     /// Ends the producer.
-    pub(super) fn end(&self, error: ProduceError) {
+    pub(crate) fn end(&self, error: ProduceError) {
         let (batches, unrouted) = {
             let mut state = self.lock();
             (state.accumulator.end(error.clone()), state.accumulator.take_unrouted())
