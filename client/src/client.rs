@@ -13,6 +13,7 @@ use crate::connection::{Connector, Pool};
 use crate::consumer::{Consumer, ConsumerConfig};
 use crate::coordinator::Coordinators;
 use crate::error::ClientError;
+use crate::group::{GroupConfig, GroupConsumer, GroupError};
 use crate::metadata::{Broker, Metadata, Refresher};
 use crate::producer::{Producer, ProducerConfig};
 use crate::transaction::{TransactionError, TransactionalConfig, TransactionalProducer};
@@ -170,6 +171,16 @@ impl Client {
     #[must_use]
     pub fn consumer(&self, config: ConsumerConfig) -> Consumer {
         Consumer::new(self.shared.clone(), config)
+    }
+}
+
+impl Client {
+    /// A new member of a consumer group, which joins at once.
+    ///
+    /// # Errors
+    /// [`GroupError::Configuration`].
+    pub fn group_consumer(&self, config: GroupConfig) -> Result<GroupConsumer, GroupError> {
+        GroupConsumer::start(self.shared.clone(), config)
     }
 }
 

@@ -79,6 +79,11 @@ impl Coordinators {
         }
     }
 
+    /// Forgets a key's coordinator, whichever it is.
+    pub(crate) fn forget_any(&self, kind: CoordinatorKind, key: &str) {
+        self.lock().remove(&(kind, key.to_owned()));
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<(CoordinatorKind, String), Broker>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }

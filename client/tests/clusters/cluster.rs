@@ -30,9 +30,12 @@ impl Cluster {
         Self { bootstrap: vec![running.address().to_string()], _broker: Some((running, directory)) }
     }
 
+    pub(crate) fn config(&self) -> ClientConfig {
+        ClientConfig { bootstrap_servers: self.bootstrap.clone(), ..ClientConfig::default() }
+    }
+
     pub(crate) async fn client(&self) -> Client {
-        let config = ClientConfig { bootstrap_servers: self.bootstrap.clone(), ..ClientConfig::default() };
-        Client::connect(config).await.unwrap()
+        Client::connect(self.config()).await.unwrap()
     }
 }
 

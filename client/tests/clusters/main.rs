@@ -4,4 +4,5 @@
 #![allow(clippy::unwrap_used, reason = "a failed expectation of a test is its failure")]
 
 mod cluster;
+mod groups;
 mod transactions;
