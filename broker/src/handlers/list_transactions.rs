@@ -5,15 +5,14 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use pillion_wire::ErrorCode;
 use pillion_wire::messages::list_transactions::TransactionState as ListedState;
 use pillion_wire::messages::{ListTransactionsRequest, ListTransactionsResponse};
 use regex_lite::Regex;
 
+use super::gathering::Gathering;
 use crate::clock::now_ms;
 use crate::dispatch::{Call, Flow};
-use crate::network::Responder;
 use crate::transactions::shard::{Listed, TransactionShard};
 use crate::transactions::state::TransactionState;
 
@@ -27,13 +26,6 @@ struct Filter {
     producer_ids: Vec<i64>,
     lasted_longer_ms: i64,
     pattern: Option<Regex>,
-}
-
-/// The answer, while some shards are missing in it.
-struct Pending {
-    responder: Option<Responder>,
-    response: ListTransactionsResponse,
-    missing: usize,
 }
 
 /// Answers once all that is told is durable.
@@ -56,20 +48,24 @@ pub(crate) fn handle(call: Call, request: ListTransactionsRequest) -> Flow {
         lasted_longer_ms: request.duration_filter,
         pattern,
     });
-    let response = ListTransactionsResponse { unknown_state_filters, ..ListTransactionsResponse::default() };
+    let mut response = ListTransactionsResponse { unknown_state_filters, ..ListTransactionsResponse::default() };
     let shards: Vec<_> = call.broker.transactions.shards().cloned().collect();
-    if shards.is_empty() {
-        return call.answer(&response);
-    }
-    let missing = shards.len();
-    let pending = Arc::new(Mutex::new(Pending { responder: Some(call.responder), response, missing }));
-    for shard in shards {
-        let (filter, pending) = (Arc::clone(&filter), Arc::clone(&pending));
-        let respond = move |seen: Result<Vec<Listed>, ErrorCode>| settle(&pending, seen);
+    let responder = call.responder;
+    let seen = Arc::new(Gathering::new(shards.len(), move |seen: Vec<Result<Vec<Listed>, ErrorCode>>| {
+        for listed in seen {
+            match listed {
+                Ok(listed) => response.transaction_states.extend(listed.into_iter().map(shown)),
+                Err(error) => response.error_code = error.code(),
+            }
+        }
+        responder.answer(&response);
+    }));
+    for (place, shard) in shards.iter().enumerate() {
+        let (filter, seen) = (Arc::clone(&filter), Arc::clone(&seen));
         let read = move |core: &TransactionShard| {
-            core.list(now_ms()).into_iter().filter(|listed| filter.takes(listed)).collect::<Vec<_>>()
+            core.list(now_ms()).into_iter().filter(|listed| filter.takes(listed)).collect()
         };
-        shard.read(|core| core.is_write_under_way(None), read, respond);
+        shard.read(|core| core.is_write_under_way(None), read, move |listed| seen.put(place, listed));
     }
     Flow::Done
 }
@@ -84,21 +80,10 @@ impl Filter {
     }
 }
 
-fn settle(pending: &Mutex<Pending>, seen: Result<Vec<Listed>, ErrorCode>) {
-    let mut pending = pending.lock();
-    let response = &mut pending.response;
-    match seen {
-        Ok(listed) => response.transaction_states.extend(listed.into_iter().map(|listed| ListedState {
-            transactional_id: listed.transactional_id.to_string(),
-            producer_id: listed.producer_id,
-            transaction_state: listed.state.name().to_owned(),
-        })),
-        Err(error) => response.error_code = error.code(),
-    }
-    pending.missing -= 1;
-    if pending.missing == 0
-        && let Some(responder) = pending.responder.take()
-    {
-        responder.answer(&pending.response);
+fn shown(listed: Listed) -> ListedState {
+    ListedState {
+        transactional_id: listed.transactional_id.to_string(),
+        producer_id: listed.producer_id,
+        transaction_state: listed.state.name().to_owned(),
     }
 }
