@@ -84,9 +84,10 @@ fn list(broker: &BrokerState, request: &ListOffsetsRequest, version: i16) -> Lis
 /// Partitions that a request names more than once, which Kafka refuses: each may take a look into a batch.
 fn repeated(request: &ListOffsetsRequest) -> HashSet<(&str, i32)> {
     let mut seen = HashSet::new();
-    let named = request.topics.iter().flat_map(|topic| {
-        topic.partitions.iter().map(|partition| (topic.name.as_str(), partition.partition_index))
-    });
+    let named = request
+        .topics
+        .iter()
+        .flat_map(|topic| topic.partitions.iter().map(|partition| (topic.name.as_str(), partition.partition_index)));
     named.filter(|partition| !seen.insert(*partition)).collect()
 }
 

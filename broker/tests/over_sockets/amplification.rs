@@ -59,8 +59,11 @@ fn a_topic_named_again_and_again_is_described_once() {
 fn settings_asked_for_again_and_again_are_told_once() {
     let mut weighed = Weighed::with_topic(1);
     for (resource_type, resource_name) in [(2, "t"), (4, "")] {
-        let resource =
-            DescribeConfigsResource { resource_type, resource_name: resource_name.to_owned(), configuration_keys: None };
+        let resource = DescribeConfigsResource {
+            resource_type,
+            resource_name: resource_name.to_owned(),
+            configuration_keys: None,
+        };
         let request = DescribeConfigsRequest {
             resources: vec![resource; 10_000],
             include_synonyms: true,
@@ -78,14 +81,10 @@ fn offsets_asked_for_again_and_again_are_told_once() {
     let mut weighed = Weighed::with_topic(1);
     let found = weighed.client.call(&FindCoordinatorRequest { key: "g".to_owned(), ..Default::default() }, 3);
     assert_eq!(found.error_code, 0);
-    let partition =
-        OffsetCommitRequestPartition { committed_metadata: Some("m".repeat(4_000)), ..Default::default() };
-    let topic =
-        OffsetCommitRequestTopic { name: "t".to_owned(), partitions: vec![partition], ..Default::default() };
+    let partition = OffsetCommitRequestPartition { committed_metadata: Some("m".repeat(4_000)), ..Default::default() };
+    let topic = OffsetCommitRequestTopic { name: "t".to_owned(), partitions: vec![partition], ..Default::default() };
     let commit = OffsetCommitRequest { group_id: "g".to_owned(), topics: vec![topic], ..Default::default() };
-    eventually("the group being loaded", || {
-        weighed.client.call(&commit, 8).topics[0].partitions[0].error_code == 0
-    });
+    eventually("the group being loaded", || weighed.client.call(&commit, 8).topics[0].partitions[0].error_code == 0);
 
     let topic = |count| OffsetFetchRequestTopics {
         name: "t".to_owned(),
@@ -93,11 +92,8 @@ fn offsets_asked_for_again_and_again_are_told_once() {
         ..OffsetFetchRequestTopics::default()
     };
     let group = |topics| OffsetFetchRequestGroup { group_id: "g".to_owned(), topics, ..Default::default() };
-    let ways = [
-        vec![group(Some(vec![topic(100_000)]))],
-        vec![group(Some(vec![topic(1); 10_000]))],
-        vec![group(None); 10_000],
-    ];
+    let ways =
+        [vec![group(Some(vec![topic(100_000)]))], vec![group(Some(vec![topic(1); 10_000]))], vec![group(None); 10_000]];
     for groups in ways {
         let answer = weighed.client.call(&OffsetFetchRequest { groups, ..Default::default() }, 8);
         let partitions = answer.groups.iter().flat_map(|group| &group.topics).flat_map(|topic| &topic.partitions);

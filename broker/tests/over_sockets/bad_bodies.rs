@@ -173,9 +173,8 @@ fn malformed_bodies_of_every_api_and_version_harm_nobody() {
             }
         });
         let halves = subjects.split_at(subjects.len() / 2);
-        let workers = [halves.0, halves.1].map(|subjects| {
-            scope.spawn(move || subjects.iter().for_each(|subject| try_all(address, subject)))
-        });
+        let workers = [halves.0, halves.1]
+            .map(|subjects| scope.spawn(move || subjects.iter().for_each(|subject| try_all(address, subject))));
         let ended = workers.map(thread::ScopedJoinHandle::join);
         is_done.store(true, Ordering::Relaxed);
         assert!(ended.iter().all(Result::is_ok), "see above");
