@@ -106,7 +106,8 @@ fn counts_and_lengths_of_records_choose_no_allocation() {
     for length in huge {
         bodies.push(length.to_vec());
         // Attributes, timestamp and offset; key; value; headers; a header's key; its value.
-        for before in [&[0_u8, 0, 0][..], &[0, 0, 0, 1], &[0, 0, 0, 1, 1], &[0, 0, 0, 1, 1, 2], &[0, 0, 0, 1, 1, 2, 0]] {
+        for before in [&[0_u8, 0, 0][..], &[0, 0, 0, 1], &[0, 0, 0, 1, 1], &[0, 0, 0, 1, 1, 2], &[0, 0, 0, 1, 1, 2, 0]]
+        {
             bodies.push([&[40][..], before, length, &[0; 20]].concat());
         }
     }

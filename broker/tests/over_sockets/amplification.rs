@@ -13,7 +13,9 @@ use pillion_wire::messages::{
 use pillion_wire::records::{BatchBuilder, Compression, Record};
 use tempfile::TempDir;
 
-use crate::support::{Client, ServedProcess, create_topic, eventually, fetch_request, list_offset, produce};
+use crate::support::{
+    Client, ServedProcess, create_topic, eventually, fetch_request, list_offset, produce, produce_request,
+};
 
 /// What the broker may grow by; without bounds each of these makes it some hundred megabytes.
 const SPARE_BYTES: u64 = 48 << 20;
@@ -128,6 +130,24 @@ fn a_partition_named_twice_is_not_looked_into_twice() {
     let answer = weighed.client.call(&request, 11);
     let codes: Vec<i16> = answer.topics[0].partitions.iter().map(|partition| partition.error_code).collect();
     assert_eq!(codes, [INVALID_REQUEST, 0, INVALID_REQUEST], "as Kafka answers");
+}
+
+#[test]
+fn records_at_fault_are_named_up_to_a_limit_for_the_whole_request() {
+    let mut weighed = Weighed::with_topic(1);
+    create_topic(&mut weighed.client, "compacted", 1, &[("cleanup.policy", "compact")]);
+    let mut builder = BatchBuilder::new(Compression::Zstd);
+    (0..1_001).for_each(|_| builder.push(&Record { timestamp: 1_000, ..Record::default() }));
+    let keyless = builder.build(None).expect("the codec works");
+    let mut request = produce_request("compacted", 0, keyless);
+    let partition = request.topic_data[0].partition_data.remove(0);
+    request.topic_data[0].partition_data = vec![partition; 300];
+    let answer = weighed.client.call(&request, 12);
+    let partitions = &answer.responses[0].partition_responses;
+    assert!(partitions.len() == 300 && partitions.iter().all(|partition| partition.error_code == 87));
+    let named: Vec<usize> = partitions.iter().map(|partition| partition.record_errors.len()).collect();
+    assert_eq!((named[0], named.iter().sum::<usize>()), (1_000, 1_000));
+    weighed.has_not_grown();
 }
 
 #[test]
