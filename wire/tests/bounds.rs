@@ -50,10 +50,11 @@ impl Subject {
                     memory.bytes_max,
                     frame.len()
                 );
-                // What decodes is a value of the version, which therefore encodes and comes back.
-                let message = read?;
-                let again = encode(&message, version);
-                assert_eq!(M::read(&mut Reader::new(&again), version).as_ref(), Ok(&message), "{version} {frame:?}");
+                // What decodes is a value of the version, which therefore encodes and comes back: as bytes, for a
+                // fraction that is not a number equals nothing.
+                let again = encode(&read?, version);
+                let back = M::read(&mut Reader::new(&again), version).map(|message| encode(&message, version));
+                assert_eq!(back.as_ref(), Ok(&again), "{version} {frame:?}");
                 Ok(())
             },
         }
