@@ -2,7 +2,7 @@
 //!
 //! What is told is durable. An id nobody has used is answered with TRANSACTIONAL_ID_NOT_FOUND.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -24,13 +24,15 @@ struct Pending {
 
 /// Answers once all that is told is durable.
 pub(crate) fn handle(call: Call, request: DescribeTransactionsRequest) -> Flow {
-    let missing = request.transactional_ids.len();
+    // An id named again is not told again: each may have thousands of partitions.
+    let transactional_ids: BTreeSet<String> = request.transactional_ids.into_iter().collect();
+    let missing = transactional_ids.len();
     if missing == 0 {
         return call.answer(&DescribeTransactionsResponse::default());
     }
     let states = vec![TransactionState::default(); missing];
     let pending = Arc::new(Mutex::new(Pending { responder: Some(call.responder), states, missing }));
-    for (place, transactional_id) in request.transactional_ids.into_iter().enumerate() {
+    for (place, transactional_id) in transactional_ids.into_iter().enumerate() {
         let shard = match call.broker.transactions.shard(&transactional_id) {
             Ok(shard) => shard,
             Err(error) => {
