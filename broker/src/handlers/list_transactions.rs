@@ -3,6 +3,7 @@
 //! What is told is durable. Ids whose producer has begun nothing are listed, too. A pattern must match the whole id;
 //! one that is no regular expression is answered with INVALID_REGULAR_EXPRESSION.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use pillion_wire::ErrorCode;
@@ -23,7 +24,7 @@ const PATTERN_BYTES_MAX: usize = 1024;
 struct Filter {
     /// Empty for all; `None` where a name is of no state.
     states: Vec<Option<TransactionState>>,
-    producer_ids: Vec<i64>,
+    producer_ids: HashSet<i64>,
     lasted_longer_ms: i64,
     pattern: Option<Regex>,
 }
@@ -43,8 +44,8 @@ pub(crate) fn handle(call: Call, request: ListTransactionsRequest) -> Flow {
     let unknown_state_filters =
         request.state_filters.iter().filter(|name| TransactionState::of_name(name).is_none()).cloned().collect();
     let filter = Arc::new(Filter {
-        states: request.state_filters.iter().map(|name| TransactionState::of_name(name)).collect(),
-        producer_ids: request.producer_id_filters,
+        states: states_of(&request.state_filters),
+        producer_ids: request.producer_id_filters.into_iter().collect(),
         lasted_longer_ms: request.duration_filter,
         pattern,
     });
@@ -68,6 +69,17 @@ pub(crate) fn handle(call: Call, request: ListTransactionsRequest) -> Flow {
         shard.read(|core| core.is_write_under_way(None), read, move |listed| seen.put(place, listed));
     }
     Flow::Done
+}
+
+/// Each state named once, however often it was: transactions are compared with all of them.
+fn states_of(names: &[String]) -> Vec<Option<TransactionState>> {
+    let mut states = Vec::new();
+    for state in names.iter().map(|name| TransactionState::of_name(name)) {
+        if !states.contains(&state) {
+            states.push(state);
+        }
+    }
+    states
 }
 
 impl Filter {
