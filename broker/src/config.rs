@@ -86,6 +86,12 @@ pub struct BrokerConfig {
     pub offset_metadata_bytes_max: usize,
     /// `offsets.retention.minutes`.
     pub offsets_retention: Duration,
+    /// `transaction.state.log.num.partitions`.
+    pub transactions_partitions: i32,
+    /// `transaction.max.timeout.ms`: the longest time a producer may ask for its transactions.
+    pub transaction_timeout_max: Duration,
+    /// `transactional.id.expiration.ms`: how long a transactional id that is not used is remembered.
+    pub transactional_id_expiration: Duration,
     /// `fetch.max.bytes`: the largest answer to a fetch, but for a batch that is larger.
     pub fetch_bytes_max: usize,
     /// `max.incremental.fetch.session.cache.slots`: fetch sessions; 0 for none.
@@ -122,6 +128,9 @@ impl BrokerConfig {
             offsets_partitions: 50,
             offset_metadata_bytes_max: 4096,
             offsets_retention: Duration::from_secs(7 * 24 * 3600),
+            transactions_partitions: 50,
+            transaction_timeout_max: Duration::from_secs(900),
+            transactional_id_expiration: Duration::from_secs(7 * 24 * 3600),
             fetch_bytes_max: 55 << 20,
             fetch_sessions_max: 1_000,
             fetch_session_safe_for: Duration::from_secs(120),
@@ -287,6 +296,9 @@ const SETTINGS: &[Setting] = &[
     number!("offsets.topic.num.partitions", offsets_partitions, i32, 1..=1_000),
     number!("offset.metadata.max.bytes", offset_metadata_bytes_max, usize, 0..=1_048_576),
     duration!("offsets.retention.minutes", offsets_retention, 60_000, Int),
+    number!("transaction.state.log.num.partitions", transactions_partitions, i32, 1..=1_000),
+    duration!("transaction.max.timeout.ms", transaction_timeout_max, 1, Int),
+    duration!("transactional.id.expiration.ms", transactional_id_expiration, 1, Int),
     number!("fetch.max.bytes", fetch_bytes_max, usize, 1_024..=2_147_483_647),
     number!("max.incremental.fetch.session.cache.slots", fetch_sessions_max, usize, 0..=1_000_000),
     duration!("min.incremental.fetch.session.eviction.ms", fetch_session_safe_for, 1, Int),

@@ -53,6 +53,8 @@ pub(crate) enum Resource {
     Topic,
     /// The group the request names.
     Group,
+    /// The transactional id the request names.
+    TransactionalId,
 }
 
 /// One API.
@@ -118,11 +120,18 @@ pub(crate) static APIS: &[Api] = &[
     api!(DeleteRecordsRequest, Delete on Topic, handlers::delete_records::handle),
     api!(InitProducerIdRequest, IdempotentWrite on Cluster, handlers::init_producer_id::handle),
     api!(OffsetForLeaderEpochRequest, Describe on Topic, handlers::offset_for_leader_epoch::handle),
+    api!(AddPartitionsToTxnRequest, Write on TransactionalId, handlers::add_partitions_to_txn::handle),
+    api!(AddOffsetsToTxnRequest, Write on TransactionalId, handlers::add_offsets_to_txn::handle),
+    api!(EndTxnRequest, Write on TransactionalId, handlers::end_txn::handle),
+    api!(WriteTxnMarkersRequest, Alter on Cluster, handlers::write_txn_markers::handle),
     api!(DescribeConfigsRequest, DescribeConfigs on Topic, handlers::describe_configs::handle),
     api!(AlterConfigsRequest, AlterConfigs on Topic, handlers::alter_configs::handle),
     api!(CreatePartitionsRequest, Alter on Topic, handlers::create_partitions::handle),
     api!(IncrementalAlterConfigsRequest, AlterConfigs on Topic, handlers::incremental_alter_configs::handle),
     api!(DescribeClusterRequest, Describe on Cluster, handlers::describe_cluster::handle),
+    api!(DescribeProducersRequest, Read on Topic, handlers::describe_producers::handle),
+    api!(DescribeTransactionsRequest, Describe on TransactionalId, handlers::describe_transactions::handle),
+    api!(ListTransactionsRequest, Describe on TransactionalId, handlers::list_transactions::handle),
 ];
 
 /// A request on its way to its handler.

@@ -14,7 +14,9 @@ mod dispatch;
 mod error_codes;
 mod groups;
 mod handlers;
+mod hosting;
 pub mod inspect;
+mod internal_topics;
 mod kafka_directory;
 #[cfg(test)]
 #[path = "../tests/fixtures/kafka.rs"]
@@ -29,6 +31,7 @@ mod partition;
 mod start;
 mod sync;
 mod topic_config;
+mod transactions;
 
 pub use catalogue::CatalogueError;
 pub use config::{BrokerConfig, ConfigError, Durability, ListenerConfig};

@@ -28,6 +28,8 @@ const GAPS: &[(&str, RangeInclusive<i16>, &str)] = &[
     ("ListOffsetsResponse", 11..=11, "KIP-1023 is newer than their schemas"),
     ("OffsetCommitRequest", 10..=10, "topic ids were unstable in their schemas; the response, version 10, they have"),
     ("OffsetFetchRequest", 10..=10, "topic ids were unstable in their schemas; the response, version 10, they have"),
+    ("WriteTxnMarkersRequest", 2..=2, "KIP-1228 is newer than their schemas"),
+    ("WriteTxnMarkersResponse", 2..=2, "KIP-1228 is newer than their schemas"),
 ];
 
 /// Fields of those versions, which one side prints with their defaults in every version: message, text.
@@ -36,6 +38,7 @@ const FIELDS_OF_GAPS: &[(&str, &str)] = &[
     ("DeleteGroupsResponse", ", error_message: None"),
     ("InitProducerIdRequest", ", enable_2_pc: false, keep_prepared_txn: false"),
     ("InitProducerIdResponse", ", ongoing_txn_producer_id: -1, ongoing_txn_producer_epoch: -1"),
+    ("WriteTxnMarkersRequest", ", transaction_version: 0"),
 ];
 
 /// The message's field names and values, as text without the names of types.

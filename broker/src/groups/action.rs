@@ -3,6 +3,7 @@
 //! Invariant: an answer that depends on a record is inside the record's `Then`, so that it cannot leave before the
 //! record is durable.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,13 +13,7 @@ use super::event::WaiterId;
 use super::record::GroupRecord;
 
 /// One thing to do, in the order given.
-#[derive(Debug)]
-pub(crate) enum Action {
-    /// Answer a request now.
-    Answer(WaiterId, Answer),
-    /// Append the records, and hand the whole back to `GroupShard::persisted` once they are durable.
-    Persist(Persist),
-}
+pub(crate) type Action = crate::hosting::Action<Answer, Persist, Infallible>;
 
 /// Records that belong together, and what they wait for.
 #[derive(Debug)]

@@ -9,11 +9,7 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use super::record::CommittedOffset;
-
-/// Names one parked request. The coordinator chooses it, unique while the request is unanswered; the state machine
-/// answers each exactly once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct WaiterId(pub(crate) u64);
+pub(crate) use crate::hosting::WaiterId;
 
 /// One assignment strategy a member offers, with the subscription it would use under it.
 #[derive(Clone, Debug, PartialEq, Eq)]

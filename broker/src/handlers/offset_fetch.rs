@@ -50,7 +50,7 @@ pub(crate) fn handle(call: Call, request: OffsetFetchRequest) -> Flow {
                 let respond = move |seen: Result<_, ErrorCode>| {
                     gathering.put(position, seen.unwrap_or_else(|error| responding.refused(error)));
                 };
-                shard.read(&group_id, is_stable, read, respond);
+                shard.read_offsets(&group_id, is_stable, read, respond);
             }
         }
     }

@@ -6,6 +6,8 @@
 macro_rules! every_message {
     ($callback:ident) => {
         $callback! {
+            AddOffsetsToTxnRequest, AddOffsetsToTxnResponse,
+            AddPartitionsToTxnRequest, AddPartitionsToTxnResponse,
             AlterConfigsRequest, AlterConfigsResponse,
             ApiVersionsRequest, ApiVersionsResponse,
             ConsumerProtocolAssignment, ConsumerProtocolSubscription,
@@ -17,6 +19,9 @@ macro_rules! every_message {
             DescribeClusterRequest, DescribeClusterResponse,
             DescribeConfigsRequest, DescribeConfigsResponse,
             DescribeGroupsRequest, DescribeGroupsResponse,
+            DescribeProducersRequest, DescribeProducersResponse,
+            DescribeTransactionsRequest, DescribeTransactionsResponse,
+            EndTxnRequest, EndTxnResponse,
             FetchRequest, FetchResponse,
             FindCoordinatorRequest, FindCoordinatorResponse,
             HeartbeatRequest, HeartbeatResponse,
@@ -26,14 +31,17 @@ macro_rules! every_message {
             LeaveGroupRequest, LeaveGroupResponse,
             ListGroupsRequest, ListGroupsResponse,
             ListOffsetsRequest, ListOffsetsResponse,
+            ListTransactionsRequest, ListTransactionsResponse,
             MetadataRequest, MetadataResponse,
             OffsetCommitRequest, OffsetCommitResponse,
             OffsetFetchRequest, OffsetFetchResponse,
             OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse,
             ProduceRequest, ProduceResponse,
             SyncGroupRequest, SyncGroupResponse,
-            // kafka-protocol has no record formats of __consumer_offsets.
-            @ours GroupMetadataKey, GroupMetadataValue, OffsetCommitKey, OffsetCommitValue,
+            WriteTxnMarkersRequest, WriteTxnMarkersResponse,
+            // kafka-protocol has no record formats of internal topics.
+            @ours GroupMetadataKey, GroupMetadataValue, OffsetCommitKey, OffsetCommitValue, TransactionLogKey,
+            TransactionLogValue,
         }
     };
 }

@@ -11,13 +11,14 @@ use uuid::Uuid;
 use super::super::super::action::Answer;
 use super::super::super::event::{Commit, Heartbeat, Join, MemberProtocol, PartitionOffset, Sync};
 use super::super::super::limits::GroupLimits;
-use super::super::super::placement::partition_of_group;
 use super::super::super::record::CommittedOffset;
 use super::super::super::shard::GroupShard;
-use super::super::hosted_shard::{HostedShard, Reply};
+use super::super::HostedShard;
+use super::super::requests::Reply;
 use super::super::{GroupCoordinator, OFFSETS_TOPIC};
 use crate::config::Durability;
 use crate::disk::{Disk, OpenFiles, SimulatedDisk};
+use crate::hosting::placement::partition_of;
 use crate::log::{Log, LogConfig, Opening};
 use crate::partition::{Partition, PartitionShared, SpaceGuard};
 use crate::sync::{DirtyBytes, SyncScheduler};
@@ -74,7 +75,7 @@ impl Node {
     }
 
     pub(super) fn partition(&self, group_id: &str) -> &Arc<Partition> {
-        &self.partitions[partition_of_group(group_id, 3) as usize]
+        &self.partitions[partition_of(group_id, 3) as usize]
     }
 
     pub(super) async fn commit(&self, group_id: &str, offset: i64) -> Result<Answer, ErrorCode> {
@@ -110,7 +111,7 @@ impl Node {
     ) -> oneshot::Receiver<Result<Option<i64>, ErrorCode>> {
         let (tell, told) = oneshot::channel();
         let read = move |core: &GroupShard| core.committed(group_id, "orders", 0).map(|committed| committed.offset);
-        self.shard(group_id).read(group_id, is_stable, read, |seen| {
+        self.shard(group_id).read_offsets(group_id, is_stable, read, |seen| {
             let _ = tell.send(seen);
         });
         told

@@ -3,21 +3,20 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use pillion_wire::records::{BatchHeader, RecordsError, read_batch};
+use pillion_wire::records::{BatchHeader, RecordsError, read_batch, read_marker};
 use thiserror::Error;
 
-use super::super::moment::Moment;
-use super::super::record_codec::{self, DecodedRecord};
-use super::super::shard::GroupShard;
-use super::hosted_shard::HostedShard;
-use super::shard_state::Phase;
+use super::Shard;
+use super::hosted::Hosted;
+use super::moment::Moment;
+use super::state::Phase;
 use crate::log::{LogError, ReadFrom};
 use crate::partition::{Isolation, Partition};
 
 /// Bytes read at once, unless a batch is larger.
 const READ_BYTES: usize = 1024 * 1024;
 
-/// Why a partition of `__consumer_offsets` cannot be read.
+/// Why a partition cannot be read.
 #[derive(Debug, Error)]
 enum LoadError {
     /// The log cannot be read.
@@ -31,7 +30,7 @@ enum LoadError {
     Batch(#[from] RecordsError),
 }
 
-impl HostedShard {
+impl<S: Shard> Hosted<S> {
     /// Reads the shard once all that was appended is durable, or never will be.
     pub(super) fn load_when_settled(self: &Arc<Self>) {
         let shard = Arc::clone(self);
@@ -45,39 +44,44 @@ impl HostedShard {
     /// Reads the shard and begins to serve. Blocks.
     pub(super) fn load(self: &Arc<Self>) {
         let incarnation = self.state.lock().incarnation;
-        let now = self.clock.now();
-        let mut core = GroupShard::new(Arc::clone(&self.limits));
-        let loaded = replay(&self.partition, &mut core, now);
-        let outbox = {
+        let mut core = S::new(Arc::clone(&self.limits));
+        let mut reached = self.partition.offsets().log_start_offset;
+        let outbox = loop {
+            let loaded = replay(&self.partition, &mut core, reached, self.clock.now());
             let mut state = self.state.lock();
             if state.incarnation != incarnation || state.phase != Phase::Loading {
                 return;
             }
-            if let Err(error) = loaded {
-                let partition = self.partition.index();
-                let source = std::error::Error::source(&error).map(ToString::to_string);
-                tracing::error!(
-                    partition, %error, source,
-                    "cannot read __consumer_offsets: its groups are not served; look at the disk, then restart the broker"
-                );
-                state.phase = Phase::Unreadable;
-                return;
+            match loaded {
+                // Markers are written by others: whoever is told of one from here on finds the shard serving.
+                Ok(end) if self.partition.offsets().high_watermark > end && end > reached => reached = end,
+                Ok(_) => {
+                    let mut actions = Vec::new();
+                    core.loaded(self.clock.now(), &mut actions);
+                    state.core = core;
+                    state.phase = Phase::Serving;
+                    break state.take_in(actions);
+                }
+                Err(error) => {
+                    let (topic, partition) = (self.partition.topic(), self.partition.index());
+                    let source = std::error::Error::source(&error).map(ToString::to_string);
+                    tracing::error!(
+                        %topic, partition, %error, source,
+                        "cannot read this partition: what it holds is not served; look at the disk, then restart the broker"
+                    );
+                    state.phase = Phase::Unreadable;
+                    return;
+                }
             }
-            let mut actions = Vec::new();
-            core.loaded(self.clock.now(), &mut actions);
-            state.core = core;
-            state.phase = Phase::Serving;
-            state.take_in(actions)
         };
         self.finish(outbox);
     }
 }
 
-/// Applies every record below the high watermark.
-fn replay(partition: &Partition, core: &mut GroupShard, now: Moment) -> Result<(), LoadError> {
-    let offsets = partition.offsets();
-    let mut offset = offsets.log_start_offset;
-    while offset < offsets.high_watermark {
+/// Applies every record from `offset` on below the high watermark; answers how far it came.
+fn replay<S: Shard>(partition: &Partition, core: &mut S, mut offset: i64, now: Moment) -> Result<i64, LoadError> {
+    let high_watermark = partition.offsets().high_watermark;
+    while offset < high_watermark {
         let Some(slice) = partition.read(offset, READ_BYTES, ReadFrom::Disk, Isolation::ReadUncommitted)? else {
             break;
         };
@@ -89,14 +93,12 @@ fn replay(partition: &Partition, core: &mut GroupShard, now: Moment) -> Result<(
         // The last batch may be cut, but never the first.
         while let Some(header) = whole_batch_at(&bytes, position, position == 0)? {
             let next = position + header.size();
-            if !header.is_control() {
-                apply(partition, core, &bytes.slice(position..next), now)?;
-            }
+            apply(partition, core, &header, &bytes.slice(position..next), now)?;
             offset = header.next_offset();
             position = next;
         }
     }
-    Ok(())
+    Ok(offset)
 }
 
 fn whole_batch_at(bytes: &Bytes, position: usize, is_first: bool) -> Result<Option<BatchHeader>, RecordsError> {
@@ -108,22 +110,24 @@ fn whole_batch_at(bytes: &Bytes, position: usize, is_first: bool) -> Result<Opti
     }
 }
 
-fn apply(partition: &Partition, core: &mut GroupShard, batch: &Bytes, now: Moment) -> Result<(), RecordsError> {
+fn apply<S: Shard>(
+    partition: &Partition,
+    core: &mut S,
+    header: &BatchHeader,
+    batch: &Bytes,
+    now: Moment,
+) -> Result<(), RecordsError> {
+    if header.is_control() {
+        if let Some(marker) = read_marker(batch)? {
+            core.replay_marker(header, marker);
+        }
+        return Ok(());
+    }
     let (_, records) = read_batch(batch)?;
     for record in records {
-        let Some(key) = &record.key else { continue };
-        match record_codec::decode(key, record.value.as_ref()) {
-            Ok(DecodedRecord::Known(known)) => core.replay(known, now),
-            Ok(DecodedRecord::Unknown { kind }) => tracing::warn!(
-                partition = partition.index(),
-                offset = record.offset,
-                kind,
-                "a record of __consumer_offsets is of a kind this broker does not know: passed over"
-            ),
-            Err(error) => tracing::error!(
-                partition = partition.index(), offset = record.offset, %error,
-                "a record of __consumer_offsets does not follow its format: passed over"
-            ),
+        if let Err(reason) = core.replay(header, &record, now) {
+            let (topic, partition) = (partition.topic(), partition.index());
+            tracing::warn!(%topic, partition, offset = record.offset, reason, "a record is passed over");
         }
     }
     Ok(())

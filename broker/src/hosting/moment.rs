@@ -1,6 +1,6 @@
-//! The two clocks a group is told about: one for deadlines, one for what is written down.
+//! The two clocks a state machine is told about: one for deadlines, one for what is written down.
 //!
-//! Invariant: nothing in this module's siblings reads a clock; every event brings its `Moment`.
+//! Invariant: no state machine reads a clock; every event brings its `Moment`.
 
 use std::time::Duration;
 

@@ -1,21 +1,38 @@
-//! The one task that knows when time is due, for all shards.
+//! The one task that knows when time is due, for all shards of a topic.
 //!
-//! It sleeps until the earliest deadline there is, or for ever. Heartbeats do not wake it: they only move deadlines
-//! away, and what it wakes for too early it finds not to be due.
+//! It sleeps until the earliest deadline there is, or for ever. Events that only move deadlines away do not wake it,
+//! and what it wakes for too early it finds not to be due.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::super::moment::MonotonicMs;
-use super::GroupCoordinator;
+use super::moment::{Moment, MonotonicMs};
+use super::{Shard, Shards};
 
-/// `offsets.retention.check.interval.ms`, Kafka's default.
-const RETENTION_CHECK_INTERVAL: Duration = Duration::from_secs(600);
+/// Both clocks, of one process.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    started: Instant,
+}
+
+impl Clock {
+    pub(super) fn new() -> Self {
+        Self { started: Instant::now() }
+    }
+
+    pub(super) fn now(&self) -> Moment {
+        let monotonic = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Moment { monotonic: MonotonicMs(monotonic), wall_ms: crate::clock::now_ms() }
+    }
+
+    fn instant(&self, at: MonotonicMs) -> Instant {
+        self.started + std::time::Duration::from_millis(at.0)
+    }
+}
 
 /// The earliest deadline of all shards, and the bell for when it becomes earlier.
 #[derive(Debug)]
@@ -52,24 +69,24 @@ impl Alarm {
     }
 }
 
-impl GroupCoordinator {
-    /// Keeps time for all groups, until told to stop: the task the broker owns.
+impl<S: Shard> Shards<S> {
+    /// Keeps time for all shards, until told to stop: the task the broker owns.
     pub(crate) async fn keep_time(self: Arc<Self>, stop: CancellationToken) {
-        let mut retention_due = Instant::now() + RETENTION_CHECK_INTERVAL;
+        let mut look_due = Instant::now() + S::LOOK_THROUGH;
         loop {
-            let is_retention_due = Instant::now() >= retention_due;
-            if is_retention_due {
-                retention_due = Instant::now() + RETENTION_CHECK_INTERVAL;
+            let is_look_due = Instant::now() >= look_due;
+            if is_look_due {
+                look_due = Instant::now() + S::LOOK_THROUGH;
             }
             self.alarm.forget();
-            for shard in self.shards.get().into_iter().flatten() {
-                if let Some(wake_at) = shard.tick(is_retention_due) {
+            for shard in self.all() {
+                if let Some(wake_at) = shard.tick(is_look_due) {
                     self.alarm.set_at(wake_at);
                 }
             }
             let due = match self.alarm.next() {
-                Some(at) => retention_due.min(self.clock.instant(at)),
-                None => retention_due,
+                Some(at) => look_due.min(self.clock.instant(at)),
+                None => look_due,
             };
             tokio::select! {
                 () = stop.cancelled() => return,

@@ -2,21 +2,20 @@
 
 use std::sync::Arc;
 
-use pillion_wire::EncodeError;
 use pillion_wire::records::{BatchBuilder, BatchHeader, Compression, Record, RecordsError};
+use pillion_wire::{EncodeError, ErrorCode};
 use thiserror::Error;
 
-use super::super::action::Persist;
-use super::super::record_codec;
-use super::hosted_shard::HostedShard;
-use super::shard_state::Outbox;
+use super::hosted::Hosted;
+use super::state::{Appended, Outbox, Queued};
+use super::{Persisted, Shard};
 use crate::partition::{AppendError, Partition};
 
 /// Why records did not get into the log.
 #[derive(Debug, Error)]
 enum WriteError {
     /// A value does not fit its field; requests are checked for that before.
-    #[error("cannot encode a group's record")]
+    #[error("cannot encode a record")]
     Encode(#[from] EncodeError),
     /// The batch could not be built.
     #[error("cannot build a batch")]
@@ -26,9 +25,17 @@ enum WriteError {
     Append(#[from] AppendError),
 }
 
-impl HostedShard {
+/// Where records went.
+struct Written {
+    /// Offsets of each [`Queued`]'s first record.
+    offsets: Vec<i64>,
+    /// Offset behind the batch.
+    next_offset: i64,
+}
+
+impl<S: Shard> Hosted<S> {
     /// Does what was left to be done. Appends come first, so that a sync thread is at work while answers are sent.
-    pub(super) fn finish(self: &Arc<Self>, outbox: Outbox) {
+    pub(super) fn finish(self: &Arc<Self>, outbox: Outbox<S>) {
         if outbox.has_queued {
             if self.partition.is_slow() {
                 let shard = Arc::clone(self);
@@ -36,6 +43,9 @@ impl HostedShard {
             } else {
                 self.append_queued();
             }
+        }
+        for effect in outbox.effects {
+            (self.outside)(self, effect);
         }
         for (reply, answer) in outbox.answers {
             reply(Ok(answer));
@@ -53,42 +63,53 @@ impl HostedShard {
         loop {
             let (taken, incarnation) = {
                 let mut state = self.state.lock();
-                if state.is_appending || state.queued.is_empty() {
+                if state.appending.is_some() || state.queued.is_empty() {
                     return;
                 }
-                state.is_appending = true;
                 (state.take_queued(), state.incarnation)
             };
             let written = write(&self.partition, &taken);
-            if let Err(error) = &written {
-                let partition = self.partition.index();
-                let source = std::error::Error::source(error).map(ToString::to_string);
-                tracing::error!(partition, %error, source, "groups of this partition are read again from the log");
-            }
             let mut state = self.state.lock();
-            state.is_appending = false;
+            state.appending = None;
             match written {
-                Ok(next_offset) if state.incarnation == incarnation => {
-                    let appended = taken.into_iter().map(|(number, persist)| (number, next_offset, persist));
+                Ok(Written { offsets, next_offset }) if state.incarnation == incarnation => {
+                    let appended = taken.into_iter().zip(offsets).map(|(queued, offset)| {
+                        let Queued { number, persist } = queued;
+                        Appended { number, offset, next_offset, persist }
+                    });
                     state.appended.extend(appended);
                     drop(state);
-                    let shard = Arc::clone(self);
-                    let settle = move |result: Result<(), AppendError>| match result {
-                        Ok(()) => shard.settled(incarnation, next_offset),
-                        Err(_) => shard.failed(incarnation),
-                    };
-                    self.partition.when_durable(next_offset, Box::new(settle));
+                    self.settle_when_durable(incarnation, next_offset);
+                }
+                Err(WriteError::Append(AppendError::Sequence(_))) if state.incarnation == incarnation => {
+                    let outbox = state.refuse(taken, ErrorCode::InvalidProducerEpoch);
+                    drop(state);
+                    self.finish(outbox);
                 }
                 // It failed now, or something else did while this was being written.
                 Ok(_) | Err(_) => {
                     let outbox = state.give_up(taken, self.clock.now());
                     drop(state);
+                    if let Err(error) = written {
+                        let (topic, partition) = (self.partition.topic(), self.partition.index());
+                        let source = std::error::Error::source(&error).map(ToString::to_string);
+                        tracing::error!(%topic, partition, %error, source, "what is in this partition is read again");
+                    }
                     self.finish(outbox);
                     self.load_when_settled();
                     return;
                 }
             }
         }
+    }
+
+    fn settle_when_durable(self: &Arc<Self>, incarnation: u64, next_offset: i64) {
+        let shard = Arc::clone(self);
+        let settle = move |result: Result<(), AppendError>| match result {
+            Ok(()) => shard.settled(incarnation, next_offset),
+            Err(_) => shard.failed(incarnation),
+        };
+        self.partition.when_durable(next_offset, Box::new(settle));
     }
 
     fn settled(self: &Arc<Self>, incarnation: u64, next_offset: i64) {
@@ -109,7 +130,7 @@ impl HostedShard {
             if state.incarnation != incarnation {
                 return;
             }
-            (state.give_up(Vec::new(), self.clock.now()), state.is_appending)
+            (state.give_up(Vec::new(), self.clock.now()), state.appending.is_some())
         };
         self.finish(outbox);
         if !is_appending {
@@ -118,16 +139,18 @@ impl HostedShard {
     }
 }
 
-/// Writes records as one batch; answers the offset behind it.
-fn write(partition: &Arc<Partition>, taken: &[(u64, Persist)]) -> Result<i64, WriteError> {
+/// Writes records as one batch.
+fn write<S: Shard>(partition: &Arc<Partition>, taken: &[Queued<S>]) -> Result<Written, WriteError> {
     let timestamp = crate::clock::now_ms();
     let mut builder = BatchBuilder::new(Compression::None);
-    for record in taken.iter().flat_map(|(_, persist)| &persist.records) {
-        let encoded = record_codec::encode(record)?;
-        let (key, value) = (Some(encoded.key), encoded.value);
-        builder.push(&Record { timestamp, key, value, ..Record::default() });
+    let mut places = Vec::with_capacity(taken.len());
+    for queued in taken {
+        places.push(builder.count());
+        queued.persist.encode(&mut |record: Record| builder.push(&Record { timestamp, ..record }))?;
     }
-    let batch = builder.build(None)?;
+    let batch = builder.build(taken.first().and_then(|queued| queued.persist.producer()))?;
     let header = BatchHeader::parse(&batch)?;
-    Ok(partition.append(&batch, header)?.next_offset)
+    let appended = partition.append(&batch, header)?;
+    let offsets = places.into_iter().map(|place| appended.base_offset + i64::from(place)).collect();
+    Ok(Written { offsets, next_offset: appended.next_offset })
 }
