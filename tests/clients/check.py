@@ -16,10 +16,10 @@ from transaction_check import TransactionCheck
 # What a program cannot do, or not say.
 LACKING = {
     "kafka-go": {"prints_assignment": False, "no_transactions": "its writer has none"},
-    "platformatic": {"repeats_headers": False},
+    "platformatic": {"repeats_headers": False, "aborts_at_once": 1},
 }
 # Of each language one that chooses a key's partition as Kafka's own client does, so that they can share a topic.
-TOGETHER = ("confluent-python", "kafka-clients-4.4", "franz-go", "kafkajs")
+TOGETHER = ("confluent-python", "kafka-clients-4.4", "franz-go", "confluent-javascript")
 
 
 def made(name, command):

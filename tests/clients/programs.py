@@ -16,11 +16,13 @@ class Program:
     is_ours = True
     records_per_wave = 200
 
-    def __init__(self, command, prints_assignment=True, repeats_headers=True, no_transactions=None):
-        """`no_transactions` says why it has none."""
+    def __init__(self, command, prints_assignment=True, repeats_headers=True, aborts_at_once=2, no_transactions=None):
+        """`aborts_at_once`: how many aborted transactions of one producer its reader can tell in one answer.
+        `no_transactions` says why it has none."""
         self.command = command
         self.prints_assignment = prints_assignment
         self.repeats_headers = repeats_headers
+        self.aborts_at_once = aborts_at_once
         self.no_transactions = no_transactions
 
     def version(self):

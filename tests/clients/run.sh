@@ -77,7 +77,7 @@ java_build() { # java_build POM OPTIONS...: `sources` to $home/classes, the libr
   mkdir -p "$home"
   # Maven says what failed on standard output, and resets the terminal's colours when nothing did.
   mvn --batch-mode --quiet --file "$1" "${@:2}" "-Dlibraries=$home/libraries" dependency:copy-dependencies \
-    >"$home/maven.log" || { cat "$home/maven.log" >&2; return 1; }
+    >"$home/maven.log" 2>&1 || { cat "$home/maven.log" >&2; return 1; }
   # -parameters: Spring finds beans by the names of arguments.
   find "${sources[@]}" -name '*.java' -exec \
     javac --release 17 -parameters -cp "$home/libraries/*" -d "$home/classes" {} +
