@@ -12,6 +12,9 @@ mod descriptors;
 mod disk;
 mod dispatch;
 mod error_codes;
+mod features;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod groups;
 mod handlers;
 mod hosting;

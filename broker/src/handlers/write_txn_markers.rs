@@ -18,6 +18,7 @@ use super::blocking;
 use crate::broker::BrokerState;
 use crate::dispatch::{Call, Flow};
 use crate::groups::coordinator::OFFSETS_TOPIC;
+use crate::groups::event::TransactionEnd;
 use crate::network::Responder;
 use crate::partition::AppendError;
 
@@ -75,7 +76,8 @@ fn write(
     let (broker, pending, is_of_offsets) = (Arc::clone(broker), Arc::clone(pending), topic == OFFSETS_TOPIC);
     let durable = move |result: Result<(), AppendError>| {
         if is_of_offsets && result.is_ok() {
-            broker.groups.transaction_ended(index, producer_id, commit);
+            let end = TransactionEnd { marker_offset: next_offset - 1, is_committed: commit };
+            broker.groups.transaction_ended(index, producer_id, end);
         }
         settle(&pending, Some((place, result.err().map_or(ErrorCode::None, |error| ErrorCode::from(&error)))));
     };

@@ -10,11 +10,12 @@ mod tests;
 use std::sync::Arc;
 
 use pillion_wire::ErrorCode;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::action::{Answer, Effect};
-use super::event::{AddPartitions, End, Init, ProducerIdentity, TopicPartition};
+use super::event::{AddPartitions, End, Init, ProducerIdentity, Protocol, TopicPartition};
 use super::limits::TransactionLimits;
 use super::shard::TransactionShard;
 use crate::catalogue::{Topic, Topics};
@@ -66,6 +67,30 @@ impl TransactionCoordinator {
     /// NOT_COORDINATOR while there is no topic: a client then looks for the coordinator, which makes it.
     pub(crate) fn shard(&self, transactional_id: &str) -> Result<&Arc<HostedShard>, ErrorCode> {
         self.shards.of(transactional_id)
+    }
+
+    /// Adds partitions to the transaction of a producer whose transactions have an epoch each; they are durably in it
+    /// when this ends.
+    ///
+    /// # Errors
+    /// As [`TransactionShard::add_partitions`]; or why the shard does not serve.
+    pub(crate) async fn add(
+        &self,
+        transactional_id: &Arc<str>,
+        producer: ProducerIdentity,
+        partitions: Vec<TopicPartition>,
+    ) -> Result<(), ErrorCode> {
+        let (tell, told) = oneshot::channel();
+        let add = |waiter| AddPartitions { waiter, producer, protocol: Protocol::EpochBump, partitions };
+        let reply = move |outcome| {
+            let _ = tell.send(outcome);
+        };
+        self.shard(transactional_id)?.add_partitions(transactional_id, add, Box::new(reply));
+        match told.await {
+            Ok(Ok(Answer::Added)) => Ok(()),
+            Ok(Ok(Answer::Refused(error)) | Err(error)) => Err(error),
+            Ok(Ok(_)) | Err(_) => Err(ErrorCode::CoordinatorNotAvailable),
+        }
     }
 
     /// All shards.

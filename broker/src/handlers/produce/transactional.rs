@@ -10,15 +10,13 @@ use bytes::Bytes;
 use pillion_wire::messages::ProduceRequest;
 use pillion_wire::records::BatchHeader;
 use pillion_wire::{ErrorCode, Records};
-use tokio::sync::oneshot;
 
 use super::find_topic;
 use crate::broker::BrokerState;
 use crate::dispatch::Call;
 use crate::log::Appended;
 use crate::partition::{AppendError, Partition};
-use crate::transactions::action::Answer;
-use crate::transactions::event::{AddPartitions, ProducerIdentity, Protocol, TopicPartition};
+use crate::transactions::event::{ProducerIdentity, TopicPartition};
 
 /// From this version on a request adds its partitions to the transaction.
 const ADDS_SINCE: i16 = 12;
@@ -72,21 +70,8 @@ impl Addition {
     /// Adds the partitions, which is durable when this ends.
     pub(super) async fn take_in(self, broker: &BrokerState) -> Gate {
         let Self { transactional_id, producer, partitions } = self;
-        let shard = match broker.transactions.shard(&transactional_id) {
-            Ok(shard) => shard,
-            Err(error) => return Gate::Refused(error),
-        };
-        let (tell, told) = oneshot::channel();
-        let add = |waiter| AddPartitions { waiter, producer, protocol: Protocol::EpochBump, partitions };
-        let reply = move |outcome| {
-            let _ = tell.send(outcome);
-        };
-        shard.add_partitions(&transactional_id, add, Box::new(reply));
-        match told.await {
-            Ok(Ok(Answer::Added)) => Gate::Added,
-            Ok(Ok(Answer::Refused(error)) | Err(error)) => Gate::Refused(error),
-            Ok(Ok(_)) | Err(_) => Gate::Refused(ErrorCode::CoordinatorNotAvailable),
-        }
+        let added = broker.transactions.add(&transactional_id, producer, partitions).await;
+        added.map_or_else(Gate::Refused, |()| Gate::Added)
     }
 }
 

@@ -13,6 +13,7 @@ use super::super::event::ProducerIdentity;
 use super::HostedShard;
 use crate::catalogue::Topics;
 use crate::groups::coordinator::{GroupCoordinator, OFFSETS_TOPIC};
+use crate::groups::event::TransactionEnd;
 use crate::partition::{AppendError, Partition};
 
 /// Writes markers.
@@ -73,7 +74,8 @@ impl MarkerWriter {
         let groups = (&**partition.topic() == OFFSETS_TOPIC).then(|| Arc::clone(&self.groups));
         let settle = move |result: Result<(), AppendError>| {
             if let (Some(groups), Ok(())) = (groups, &result) {
-                groups.transaction_ended(of.index(), writing.producer.id, commit);
+                let end = TransactionEnd { marker_offset: next_offset - 1, is_committed: commit };
+                groups.transaction_ended(of.index(), writing.producer.id, end);
             }
             writing.one_done(&of, result);
         };
