@@ -160,7 +160,9 @@ impl Membership {
                 (self.view.generation, self.view.member_id, self.phase) = (generation, member_id, Phase::Syncing);
                 vec![Action::Sync]
             }
-            Event::JoinRefused { code, member_id } if self.phase == Phase::Joining => self.join_refused(code, member_id),
+            Event::JoinRefused { code, member_id } if self.phase == Phase::Joining => {
+                self.join_refused(code, member_id)
+            }
             Event::Synced(share) if self.phase == Phase::Syncing => self.synced(share),
             Event::SyncRefused(code) if self.phase == Phase::Syncing => self.refused("SyncGroup", code),
             Event::Unreachable if matches!(self.phase, Phase::Joining | Phase::Syncing) => {

@@ -247,7 +247,8 @@ async fn partitions_of_a_member_that_died_go_to_the_others_after_its_session() {
     let topic = new_topic(&client, "group-died", 2).await;
     let group = unique("group");
     let doomed = cluster.client().await;
-    let mut members = vec![Member::start(&client, config(&group, &topic)), Member::start(&doomed, config(&group, &topic))];
+    let mut members =
+        vec![Member::start(&client, config(&group, &topic)), Member::start(&doomed, config(&group, &topic))];
     poll_until(&mut members, |members| sizes(members) == [1, 1]).await;
     doomed.shutdown().await;
     members.pop();
