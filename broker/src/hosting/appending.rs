@@ -82,7 +82,7 @@ impl<S: Shard> Hosted<S> {
                     self.settle_when_durable(incarnation, next_offset);
                 }
                 Err(WriteError::Append(AppendError::Sequence(_))) if state.incarnation == incarnation => {
-                    let outbox = state.refuse(taken, ErrorCode::InvalidProducerEpoch);
+                    let outbox = state.refuse(taken, ErrorCode::InvalidProducerEpoch, self.clock.now());
                     drop(state);
                     self.finish(outbox);
                 }

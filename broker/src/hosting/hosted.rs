@@ -70,7 +70,8 @@ impl<S: Shard> Hosted<S> {
         self.finish(outbox);
     }
 
-    /// Hands an event that nobody waits for to the shard, if it serves.
+    /// Hands an event that nobody waits for to the shard, if it serves. One that is in the partition as well, as a marker
+    /// is, is not missed otherwise: it is read from there.
     pub(crate) fn tell(self: &Arc<Self>, handle: impl FnOnce(&mut S, Moment, &mut Vec<ActionOf<S>>)) {
         let outbox = {
             let mut state = self.state.lock();

@@ -165,10 +165,10 @@ impl<S: Shard> State<S> {
     }
 
     /// The log refused records for their producer's sake: only those who wait for them are concerned.
-    pub(super) fn refuse(&mut self, refused: Vec<Queued<S>>, error: ErrorCode) -> Outbox<S> {
+    pub(super) fn refuse(&mut self, refused: Vec<Queued<S>>, error: ErrorCode, now: Moment) -> Outbox<S> {
         let mut actions = Vec::new();
         for Queued { persist, .. } in refused {
-            self.core.persist_failed(persist, error, &mut actions);
+            self.core.persist_refused(persist, error, now, &mut actions);
         }
         self.take_in(actions)
     }

@@ -14,6 +14,7 @@ mod space;
 mod sync_job;
 #[cfg(test)]
 mod tests;
+mod transactions;
 mod upkeep;
 pub(crate) mod validate;
 mod waiters;
@@ -24,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
-use pillion_wire::records::{BatchHeader, EndTransactionMarker};
+use pillion_wire::records::BatchHeader;
 
 pub(crate) use closing::ClosingSync;
 pub(crate) use error::AppendError;
@@ -92,6 +93,8 @@ struct State {
     /// Why nothing is read here.
     unreadable: Option<offline::Unreadable>,
     waiters: Waiters,
+    /// Markers written here since the broker started.
+    markers: u64,
 }
 
 /// Where a partition stands.
@@ -119,6 +122,7 @@ impl Partition {
             closed: None,
             unreadable: None,
             waiters: Waiters::default(),
+            markers: 0,
         };
         let (slow_until, started) = (AtomicI64::new(0), Instant::now());
         Self { topic, index, internal, shared, state: Mutex::new(state), slow_until, started }
@@ -146,6 +150,16 @@ impl Partition {
     /// # Errors
     /// [`AppendError`]; nothing was appended then.
     pub(crate) fn append(self: &Arc<Self>, batch: &Bytes, header: BatchHeader) -> Result<Appended, AppendError> {
+        self.append_if(batch, header, |_| Ok(()))
+    }
+
+    /// As [`Partition::append`], if `is_allowed` lets the batch in once it is known not to be there already.
+    fn append_if(
+        self: &Arc<Self>,
+        batch: &Bytes,
+        header: BatchHeader,
+        is_allowed: impl FnOnce(&State) -> Result<(), AppendError>,
+    ) -> Result<Appended, AppendError> {
         if !self.internal && self.shared.space.is_low(self.shared.disk()) {
             return Err(AppendError::OutOfSpace);
         }
@@ -153,6 +167,7 @@ impl Partition {
         if let Verdict::Duplicate { base_offset, last_offset } = state.log.producers().check(&header)? {
             return Ok(Appended { base_offset, next_offset: last_offset + 1 });
         }
+        is_allowed(&state)?;
         let (began, now_ms) = (Instant::now(), now_ms());
         let appended = state.log.append(batch, header, self.shared.leader_epoch, now_ms)?;
         // A slow disk stays slow; a write that was only interrupted is followed by quick ones.
@@ -160,36 +175,6 @@ impl Partition {
         self.slow_until.store(slow_until, Ordering::Relaxed);
         self.appended(state, batch.len() as u64, i64::from(header.record_count), now_ms);
         Ok(appended)
-    }
-
-    /// Appends the marker that ends a producer's transaction here, unless the producer or its coordinator was replaced. A failed one takes the partition offline, for what
-    /// the log knows of transactions may then be wrong.
-    ///
-    /// # Errors
-    /// [`AppendError`].
-    #[allow(dead_code, reason = "the transaction coordinator is to write markers; the log's tests do already")]
-    pub(crate) fn append_marker(
-        self: &Arc<Self>,
-        batch: &Bytes,
-        header: BatchHeader,
-        marker: &EndTransactionMarker,
-    ) -> Result<Appended, AppendError> {
-        let mut state = self.open_state()?;
-        let now_ms = now_ms();
-        let (producer_id, producer_epoch) = (header.producer_id, header.producer_epoch);
-        state.log.producers().check_marker(producer_id, producer_epoch, marker.coordinator_epoch)?;
-        match state.log.append_marker(batch, header, marker, self.shared.leader_epoch, now_ms) {
-            Ok(appended) => {
-                self.appended(state, batch.len() as u64, 1, now_ms);
-                Ok(appended)
-            }
-            Err(error) => {
-                let ready = state.end(AppendError::Offline);
-                drop(state);
-                ready.run();
-                Err(error.into())
-            }
-        }
     }
 
     fn open_state(&self) -> Result<MutexGuard<'_, State>, AppendError> {

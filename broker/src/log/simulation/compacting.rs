@@ -48,7 +48,7 @@ impl Simulation {
         }
         let records = vec![(1, 50), (2, 0)];
         let (producer_id, sequence, codec) = (-1, Sequence::Next, Compression::None);
-        self.append(&Draft { producer_id, sequence, records, codec, ahead_ms: Some(0) });
+        self.append(&Draft { producer_id, sequence, records, codec, ahead_ms: Some(0), append_time: false });
     }
 
     /// Nothing younger than `min.compaction.lag.ms` is compacted.

@@ -20,6 +20,8 @@ pub(super) struct ExpectedProducers {
 #[derive(Default)]
 pub(super) struct ExpectedProducer {
     pub(super) epoch: i16,
+    /// Epoch of the coordinator that ended its last transaction, and the marker's offset.
+    pub(super) coordinator: Option<(i32, i64)>,
     /// Its epoch's last batches, oldest first.
     pub(super) batches: Vec<BatchHeader>,
     /// First offset of its open transaction.
@@ -62,8 +64,8 @@ impl ExpectedProducers {
             producer.batches.clear();
         }
         producer.last_offset = header.last_offset();
-        if batch.marker.is_some() {
-            producer.open = None;
+        if let Some(marker) = batch.marker {
+            (producer.open, producer.coordinator) = (None, Some((marker.coordinator_epoch, header.base_offset)));
             return;
         }
         producer.batches.push(*header);
@@ -73,6 +75,14 @@ impl ExpectedProducers {
         if header.is_transactional() && producer.open.is_none() {
             producer.open = Some(header.base_offset);
         }
+    }
+
+    /// Whether a marker of these epochs comes from a producer or coordinator that was replaced.
+    pub(super) fn refuses_marker(&self, producer_id: i64, epoch: i16, coordinator_epoch: i32) -> bool {
+        let known = self.by_id.get(&producer_id);
+        known.is_some_and(|known| {
+            epoch < known.epoch || known.coordinator.is_some_and(|(current, _)| coordinator_epoch < current)
+        })
     }
 
     pub(super) fn check(&self, header: &BatchHeader) -> Expected {

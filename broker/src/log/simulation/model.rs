@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::{Bytes, BytesMut};
-use pillion_wire::records::{
-    BatchHeader, EndTransactionMarker, Record, STAMPED_BYTES, TimestampType, read_batch, read_marker,
-};
+use pillion_wire::records::{BatchHeader, EndTransactionMarker, Record, STAMPED_BYTES, read_batch, read_marker};
 
 use super::expected_producers::ExpectedProducers;
 
@@ -26,7 +24,6 @@ impl StoredBatch {
         bytes[..STAMPED_BYTES].copy_from_slice(&header.stamp(base_offset, leader_epoch));
         let bytes = bytes.freeze();
         let (header, records) = read_batch(&bytes).expect("readable records");
-        assert_eq!(header.timestamp_type(), TimestampType::CreateTime);
         let marker = read_marker(&bytes).expect("readable");
         Self { bytes, header, records, marker }
     }

@@ -41,6 +41,11 @@ impl Simulation {
                 return false;
             };
             assert_eq!(found.producer_epoch, expected.epoch, "the epoch of producer {producer_id}");
+            let coordinator = expected.coordinator.map_or(-1, |(epoch, _)| epoch);
+            // A marker may be deleted, or compacted away.
+            let is_gone = expected.coordinator.is_some_and(|(_, marker)| marker < start.max(compacted_below));
+            assert!(found.coordinator_epoch == coordinator || is_gone && found.coordinator_epoch < coordinator);
+            expected.coordinator = expected.coordinator.map(|(_, marker)| (found.coordinator_epoch, marker));
             let found_open = open.iter().find(|(open, _)| open == producer_id);
             assert_eq!(found_open.is_some(), expected.open.is_some(), "whether producer {producer_id} has one open");
             if let (Some(open), Some((_, first_offset))) = (&mut expected.open, found_open) {

@@ -89,8 +89,8 @@ impl Simulation {
     fn apply(&mut self, operation: Operation) -> Option<End> {
         match operation {
             Operation::Append(draft) => self.append(&draft),
-            Operation::EndTransaction { producer_id, commit, bump } => {
-                return self.end_transaction(producer_id, commit, bump);
+            Operation::EndTransaction { producer_id, commit, epoch_ahead, coordinator_ahead } => {
+                return self.end_transaction(producer_id, commit, epoch_ahead, coordinator_ahead);
             }
             Operation::BeginSync => self.broker.begin_sync(),
             Operation::FinishSync => return self.finish_sync(),
