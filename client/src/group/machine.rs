@@ -288,7 +288,8 @@ impl Membership {
     fn leave(&mut self, phase: Phase) -> Vec<Action> {
         let member_id = std::mem::take(&mut self.view.member_id);
         // A static member keeps its place until the session timeout, for it may be back soon (KIP-345).
-        let leaves = !member_id.is_empty() && !(self.is_static && phase == Phase::Ended);
+        let stays = self.is_static && phase == Phase::Ended;
+        let leaves = !member_id.is_empty() && !stays;
         self.lose();
         (self.phase, self.view.out) = (phase, phase == Phase::Out);
         if leaves { vec![Action::Leave { member_id }] } else { Vec::new() }

@@ -229,9 +229,8 @@ async fn static_member_comes_back_to_its_partitions_without_a_rebalance() {
     let fenced = async {
         loop {
             successor.poll().await;
-            match members[1].consumer.poll(Duration::from_millis(20)).await {
-                Err(error) => break error,
-                Ok(_) => {}
+            if let Err(error) = members[1].consumer.poll(Duration::from_millis(20)).await {
+                break error;
             }
         }
     };

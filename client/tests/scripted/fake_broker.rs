@@ -46,12 +46,15 @@ pub(crate) enum Action {
 
 type Script = Box<dyn FnMut(usize) -> Action + Send>;
 
+/// A batch a producer is known by: first and last sequence number, and offset.
+type Known = (i32, i32, i64);
+
 #[derive(Default)]
 struct Partition {
     /// Batches as they lie in the log, with their base offsets.
     batches: Vec<(i64, Bytes)>,
     values: Vec<Bytes>,
-    producers: HashMap<(i64, i16), VecDeque<(i32, i32, i64)>>,
+    producers: HashMap<(i64, i16), VecDeque<Known>>,
 }
 
 struct State {

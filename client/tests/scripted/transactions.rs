@@ -1,5 +1,7 @@
 //! The transactional producer against a scripted broker that coordinates its transactions.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use pillion_client::{
@@ -153,10 +155,13 @@ async fn check_doom(second: bool) {
     let (broker, client) = start(second, 0).await;
     let producer = producer(&client).await;
     commit(&producer, 0..10).await;
-    let mut refuses = true;
-    broker.on_produce(move |_| match std::mem::take(&mut refuses) {
-        true => Action::Refuse(ErrorCode::TransactionAbortable),
-        false => Action::Serve,
+    // Nothing is taken until both are filled.
+    let filled = Arc::new(AtomicBool::new(false));
+    let (both, mut refuses) = (filled.clone(), true);
+    broker.on_produce(move |_| match both.load(Ordering::Acquire) {
+        false => Action::Refuse(ErrorCode::NotLeaderOrFollower),
+        true if std::mem::take(&mut refuses) => Action::Refuse(ErrorCode::TransactionAbortable),
+        true => Action::Serve,
     });
     let failing = producer.begin().await.unwrap();
     fill(&failing, 10..20).await;
@@ -164,6 +169,7 @@ async fn check_doom(second: bool) {
     let behind = producer.begin().await.unwrap();
     fill(&behind, 20..30).await;
     let behind = behind.commit();
+    filled.store(true, Ordering::Release);
     // Whoever begins the next one before anyone was told is told here.
     let told = loop {
         match producer.begin().await {
