@@ -91,8 +91,8 @@ impl<S: Shard> Hosted<S> {
                     drop(state);
                     self.settle_when_durable(incarnation, next_offset);
                 }
-                Err(WriteError::Append(AppendError::Sequence(_))) if state.incarnation == incarnation => {
-                    let outbox = state.refuse(taken, ErrorCode::InvalidProducerEpoch, self.clock.now());
+                Err(WriteError::Append(ref error)) if state.incarnation == incarnation && is_refusal(error) => {
+                    let outbox = state.refuse(taken, refusal(error), self.clock.now());
                     drop(state);
                     self.finish(outbox);
                 }
@@ -149,6 +149,19 @@ impl<S: Shard> Hosted<S> {
     }
 }
 
+/// Whether it is their producer for whose sake records were refused.
+fn is_refusal(error: &AppendError) -> bool {
+    matches!(error, AppendError::Sequence(_) | AppendError::TransactionEnded)
+}
+
+/// What those are told who asked for it; CONCURRENT_TRANSACTIONS when the transaction's coordinator is to be asked again.
+fn refusal(error: &AppendError) -> ErrorCode {
+    match error {
+        AppendError::TransactionEnded => ErrorCode::ConcurrentTransactions,
+        _ => ErrorCode::InvalidProducerEpoch,
+    }
+}
+
 /// Writes records as one batch.
 fn write<S: Shard>(partition: &Arc<Partition>, taken: &[Queued<S>], can_wait: bool) -> Result<Written, WriteError> {
     let timestamp = crate::clock::now_ms();
@@ -158,11 +171,15 @@ fn write<S: Shard>(partition: &Arc<Partition>, taken: &[Queued<S>], can_wait: bo
         places.push(builder.count());
         queued.persist.encode(&mut |record: Record| builder.push(&Record { timestamp, ..record }))?;
     }
-    let batch = builder.build(taken.first().and_then(|queued| queued.persist.producer()))?;
+    // All are of one producer; of their guards the first is the oldest.
+    let producer = taken.first().and_then(|queued| queued.persist.producer());
+    let guard = taken.first().and_then(|queued| queued.persist.guard());
+    let batch = builder.build(producer)?;
     let header = BatchHeader::parse(&batch)?;
-    let appended = match can_wait {
-        true => partition.append_unhurried(&batch, header)?,
-        false => partition.append(&batch, header)?,
+    let appended = match producer {
+        Some(_) => partition.append_in_transaction(&batch, header, guard)?,
+        None if can_wait => partition.append_unhurried(&batch, header)?,
+        None => partition.append(&batch, header)?,
     };
     let offsets = places.into_iter().map(|place| appended.base_offset + i64::from(place)).collect();
     Ok(Written { offsets, next_offset: appended.next_offset })

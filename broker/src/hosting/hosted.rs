@@ -17,7 +17,7 @@ use super::moment::{Moment, MonotonicMs};
 use super::state::{DeferredLook, Phase, State};
 use super::timer::{Alarm, Clock};
 use super::{ActionOf, Shard, WaiterId};
-use crate::partition::Partition;
+use crate::partition::{MarkerGuard, Partition};
 
 /// Called once with an answer, or with why the shard cannot give one.
 pub(crate) type Reply<Answer> = Box<dyn FnOnce(Result<Answer, ErrorCode>) + Send>;
@@ -47,6 +47,11 @@ impl<S: Shard> Hosted<S> {
         let state = Mutex::new(State::new(Arc::clone(&limits)));
         let runtime = tokio::runtime::Handle::current();
         Self { partition, limits, clock, alarm, outside, runtime, state }
+    }
+
+    /// As [`Partition::guard`], for records of a producer's transaction.
+    pub(crate) fn guard(&self, producer_id: i64, producer_epoch: i16) -> Option<MarkerGuard> {
+        self.partition.guard(producer_id, producer_epoch)
     }
 
     /// Hands an event to the shard; `reply` gets the answer to its waiter.

@@ -29,6 +29,7 @@ use pillion_wire::{EncodeError, ErrorCode};
 pub(crate) use hosted::{Hosted, Reply};
 pub(crate) use shards::Shards;
 
+use crate::partition::MarkerGuard;
 use moment::{Moment, MonotonicMs};
 
 /// Names one parked request. [`Hosted`] chooses it, unique while the request is unanswered; the state machine
@@ -69,6 +70,11 @@ pub(crate) trait Persisted: Send + 'static {
 
     /// The producer in whose transaction they are.
     fn producer(&self) -> Option<BatchProducer> {
+        None
+    }
+
+    /// With a producer: what its transaction's coordinator was asked under, as for `Partition::append_in_transaction`.
+    fn guard(&self) -> Option<MarkerGuard> {
         None
     }
 }

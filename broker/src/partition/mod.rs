@@ -30,6 +30,7 @@ pub(crate) use closing::ClosingSync;
 pub(crate) use error::AppendError;
 pub(crate) use isolation::Isolation;
 pub(crate) use space::SpaceGuard;
+pub(crate) use transactions::MarkerGuard;
 pub(crate) use upkeep::PartitionCheckpoint;
 pub(crate) use waiters::{Completion, HighWatermarkWatcher};
 
