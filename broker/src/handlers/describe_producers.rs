@@ -1,5 +1,7 @@
 //! DescribeProducers (61), version 0: which idempotent and transactional producers a partition remembers (KIP-664).
 
+use std::collections::HashSet;
+
 use pillion_wire::ErrorCode;
 use pillion_wire::messages::describe_producers::{PartitionResponse, ProducerState, TopicRequest, TopicResponse};
 use pillion_wire::messages::{DescribeProducersRequest, DescribeProducersResponse};
@@ -10,15 +12,20 @@ use crate::log::ProducerSnapshotEntry;
 
 /// Answers from memory.
 pub(crate) fn handle(call: Call, request: DescribeProducersRequest) -> Flow {
-    let topics = request.topics.into_iter().map(|topic| of_topic(&call.broker, topic)).collect();
+    let mut seen = HashSet::new();
+    let topics = request.topics.into_iter().filter(|topic| seen.insert(topic.name.clone()));
+    let topics = topics.map(|topic| of_topic(&call.broker, topic)).collect();
     call.answer(&DescribeProducersResponse { topics, ..DescribeProducersResponse::default() })
 }
 
 fn of_topic(broker: &BrokerState, asked: TopicRequest) -> TopicResponse {
     let topic = broker.topics.by_name(&asked.name);
+    // What is named again is not told again: a partition may have very many producers.
+    let mut seen = HashSet::new();
     let partitions = asked
         .partition_indexes
         .into_iter()
+        .filter(|index| seen.insert(*index))
         .map(|index| match topic.as_ref().and_then(|topic| topic.partition(index)) {
             Some(partition) => PartitionResponse {
                 partition_index: index,

@@ -2,7 +2,7 @@
 //!
 //! What is told is durable. An id nobody has used is answered with TRANSACTIONAL_ID_NOT_FOUND.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -23,7 +23,10 @@ struct Pending {
 }
 
 /// Answers once all that is told is durable.
-pub(crate) fn handle(call: Call, request: DescribeTransactionsRequest) -> Flow {
+pub(crate) fn handle(call: Call, mut request: DescribeTransactionsRequest) -> Flow {
+    // What is named again is not told again: a transaction may have very many partitions.
+    let mut seen = HashSet::new();
+    request.transactional_ids.retain(|transactional_id| seen.insert(transactional_id.clone()));
     let missing = request.transactional_ids.len();
     if missing == 0 {
         return call.answer(&DescribeTransactionsResponse::default());
