@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::hosted::Hosted;
 use super::state::{Appended, Outbox, Queued};
-use super::{Persisted, Shard};
+use super::{Incarnation, Persisted, Shard};
 use crate::partition::{AppendError, Partition};
 
 /// Why records did not get into the log.
@@ -45,7 +45,7 @@ impl<S: Shard> Hosted<S> {
             }
         }
         for effect in outbox.effects {
-            (self.outside)(self, effect);
+            (self.outside)(self, outbox.incarnation, effect);
         }
         for (reply, answer) in outbox.answers {
             reply(Ok(answer));
@@ -103,7 +103,7 @@ impl<S: Shard> Hosted<S> {
         }
     }
 
-    fn settle_when_durable(self: &Arc<Self>, incarnation: u64, next_offset: i64) {
+    fn settle_when_durable(self: &Arc<Self>, incarnation: Incarnation, next_offset: i64) {
         let shard = Arc::clone(self);
         let settle = move |result: Result<(), AppendError>| match result {
             Ok(()) => shard.settled(incarnation, next_offset),
@@ -112,7 +112,7 @@ impl<S: Shard> Hosted<S> {
         self.partition.when_durable(next_offset, Box::new(settle));
     }
 
-    fn settled(self: &Arc<Self>, incarnation: u64, next_offset: i64) {
+    fn settled(self: &Arc<Self>, incarnation: Incarnation, next_offset: i64) {
         let outbox = {
             let mut state = self.state.lock();
             if state.incarnation != incarnation {
@@ -124,7 +124,7 @@ impl<S: Shard> Hosted<S> {
     }
 
     /// A sync failed. Whoever is appending just now starts the reading instead, so that it misses nothing.
-    fn failed(self: &Arc<Self>, incarnation: u64) {
+    fn failed(self: &Arc<Self>, incarnation: Incarnation) {
         let (outbox, is_appending) = {
             let mut state = self.state.lock();
             if state.incarnation != incarnation {
