@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::hosted::Hosted;
 use super::state::{Appended, Outbox, Queued};
-use super::{Persisted, Shard};
+use super::{Incarnation, Persisted, Shard};
 use crate::partition::{AppendError, Partition};
 
 /// How long records that can wait are at most in the page cache only.
@@ -49,7 +49,7 @@ impl<S: Shard> Hosted<S> {
             }
         }
         for effect in outbox.effects {
-            (self.outside)(self, effect);
+            (self.outside)(self, outbox.incarnation, effect);
         }
         for (reply, answer) in outbox.answers {
             reply(Ok(answer));
@@ -113,7 +113,7 @@ impl<S: Shard> Hosted<S> {
         }
     }
 
-    fn settle_when_durable(self: &Arc<Self>, incarnation: u64, next_offset: i64) {
+    fn settle_when_durable(self: &Arc<Self>, incarnation: Incarnation, next_offset: i64) {
         let shard = Arc::clone(self);
         let settle = move |result: Result<(), AppendError>| match result {
             Ok(()) => shard.settled(incarnation, next_offset),
@@ -122,7 +122,7 @@ impl<S: Shard> Hosted<S> {
         self.partition.when_durable(next_offset, Box::new(settle));
     }
 
-    fn settled(self: &Arc<Self>, incarnation: u64, next_offset: i64) {
+    fn settled(self: &Arc<Self>, incarnation: Incarnation, next_offset: i64) {
         let outbox = {
             let mut state = self.state.lock();
             if state.incarnation != incarnation {
@@ -134,7 +134,7 @@ impl<S: Shard> Hosted<S> {
     }
 
     /// A sync failed. Whoever is appending just now starts the reading instead, so that it misses nothing.
-    fn failed(self: &Arc<Self>, incarnation: u64) {
+    fn failed(self: &Arc<Self>, incarnation: Incarnation) {
         let (outbox, is_appending) = {
             let mut state = self.state.lock();
             if state.incarnation != incarnation {

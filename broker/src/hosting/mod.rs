@@ -37,6 +37,10 @@ use moment::{Moment, MonotonicMs};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct WaiterId(pub(crate) u64);
 
+/// Counts the times a shard was read, so that what was begun before does not reach what was read after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Incarnation(u64);
+
 /// One thing to do, in the order given.
 #[derive(Debug)]
 pub(crate) enum Action<Answer, Persist, Effect> {
@@ -92,6 +96,10 @@ pub(crate) trait Shard: Send + Sized + 'static {
 
     /// How often [`Shard::look_through`] is called.
     const LOOK_THROUGH: Duration;
+
+    /// Whether it is of use while its partition takes no records. One that is not is not served once the partition is
+    /// offline, and is left alone for a while when its records fail again and again.
+    const SERVES_OFFLINE: bool;
 
     /// One that has seen nothing.
     fn new(limits: Arc<Self::Limits>) -> Self;

@@ -170,6 +170,11 @@ impl Partition {
         self.state.lock().waiters.watch(watcher);
     }
 
+    /// Whether nothing more is written here.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state.lock().closed.is_some()
+    }
+
     /// Whether its topic was deleted.
     pub(crate) fn is_deleted(&self) -> bool {
         matches!(self.state.lock().closed, Some(AppendError::Deleted))

@@ -49,6 +49,9 @@ impl Shard for GroupShard {
     /// `offsets.retention.check.interval.ms`, Kafka's default.
     const LOOK_THROUGH: Duration = Duration::from_secs(600);
 
+    /// Committed offsets can be fetched.
+    const SERVES_OFFLINE: bool = true;
+
     fn new(limits: Arc<GroupLimits>) -> Self {
         Self::new(limits)
     }
