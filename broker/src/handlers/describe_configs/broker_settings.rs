@@ -52,12 +52,6 @@ impl BrokerSettings {
         entries.filter_map(describe).collect()
     }
 
-    /// Where a topic's value comes from when the topic does not say. kafka-topics shows everything that is not a
-    /// default as the topic's own.
-    pub(crate) fn source_of(&self, key: &TopicConfigKey) -> i8 {
-        self.synonyms_of(key).first().map_or(source(Layer::BuiltIn), |first| first.source)
-    }
-
     /// What a topic's setting falls back to, nearest first. What is built in under another unit's name is told only
     /// beside something that was set, as Kafka does.
     pub(super) fn synonyms_of(&self, key: &TopicConfigKey) -> Vec<DescribeConfigsSynonym> {
@@ -76,7 +70,7 @@ impl BrokerSettings {
             said.map(move |(key, value)| synonym(key, value, source(layer)))
         };
         let set = Layer::ALL.into_iter().filter(|layer| *layer != Layer::BuiltIn).flat_map(of_layer);
-        set.chain(of_layer(Layer::BuiltIn).last()).collect()
+        set.chain(of_layer(Layer::BuiltIn).next_back()).collect()
     }
 
     fn one(&self, setting: &Setting) -> DescribeConfigsResourceResult {
