@@ -20,6 +20,7 @@ use crate::log::{Log, LogConfig, LogError};
 use crate::network::RequestMemory;
 use crate::partition::{Partition, PartitionShared};
 use crate::topic_config::{TopicConfig, TopicConfigError, TopicValues};
+use crate::transactions::coordinator::TransactionCoordinator;
 
 pub(crate) use names::NamesTaken;
 
@@ -32,11 +33,13 @@ pub(crate) struct BrokerState {
     pub(crate) cluster_id: String,
     /// The data directory's id.
     pub(crate) directory_id: Uuid,
-    pub(crate) topics: Topics,
+    pub(crate) topics: Arc<Topics>,
     pub(crate) catalogue: Catalogue,
     pub(crate) partitions: Arc<PartitionShared>,
     /// Consumer groups and their committed offsets.
     pub(crate) groups: Arc<GroupCoordinator>,
+    /// Transactional producers and what is in their transactions.
+    pub(crate) transactions: TransactionCoordinator,
     /// Fetch sessions, and the bound on reads from the disk.
     pub(crate) fetches: FetchState,
     /// What requests that are being received or worked on may take.
@@ -110,9 +113,12 @@ impl BrokerState {
         catalogue: Catalogue,
         partitions: Arc<PartitionShared>,
     ) -> Self {
-        let (topics, topic_changes) = (Topics::default(), Mutex::default());
+        let (topics, topic_changes) = (Arc::new(Topics::default()), Mutex::default());
         let checkpoint_files = CheckpointFiles::default();
         let groups = Arc::new(GroupCoordinator::new((&config).into()));
+        let (for_markers, of_offsets) = (Arc::clone(&topics), Arc::clone(&groups));
+        let transactions =
+            TransactionCoordinator::new((&config).into(), for_markers, of_offsets, partitions.leader_epoch);
         let fetches = FetchState::new(&config);
         let request_memory = RequestMemory::new(config.queued_request_bytes_max);
         Self {
@@ -124,6 +130,7 @@ impl BrokerState {
             catalogue,
             partitions,
             groups,
+            transactions,
             fetches,
             request_memory,
             topic_changes,

@@ -94,6 +94,12 @@ pub struct BrokerConfig {
     pub offset_metadata_bytes_max: usize,
     /// `offsets.retention.minutes`.
     pub offsets_retention: Duration,
+    /// `transaction.state.log.num.partitions`.
+    pub transactions_partitions: i32,
+    /// `transaction.max.timeout.ms`: the longest time a producer may ask for its transactions.
+    pub transaction_timeout_max: Duration,
+    /// `transactional.id.expiration.ms`: how long a transactional id that is not used is remembered.
+    pub transactional_id_expiration: Duration,
     /// `fetch.max.bytes`: the largest answer to a fetch, but for a batch that is larger.
     pub fetch_bytes_max: usize,
     /// `max.incremental.fetch.session.cache.slots`: fetch sessions; 0 for none.
@@ -132,6 +138,9 @@ impl BrokerConfig {
             offsets_partitions: 50,
             offset_metadata_bytes_max: 4096,
             offsets_retention: Duration::from_secs(7 * 24 * 3600),
+            transactions_partitions: 50,
+            transaction_timeout_max: Duration::from_secs(900),
+            transactional_id_expiration: Duration::from_secs(7 * 24 * 3600),
             fetch_bytes_max: 55 << 20,
             fetch_sessions_max: 1_000,
             fetch_session_safe_for: Duration::from_secs(120),

@@ -15,6 +15,7 @@ impl From<&AppendError> for ErrorCode {
             AppendError::Sequence(SequenceError::TransactionOpen { .. }) => Self::InvalidTxnState,
             AppendError::Marker(MarkerError::StaleEpoch { .. }) => Self::InvalidProducerEpoch,
             AppendError::Marker(MarkerError::CoordinatorFenced { .. }) => Self::TransactionCoordinatorFenced,
+            AppendError::TransactionEnded => Self::ConcurrentTransactions,
             AppendError::Deleted => Self::UnknownTopicOrPartition,
             AppendError::Log(_) | AppendError::Offline | AppendError::OutOfSpace => Self::KafkaStorageError,
         }

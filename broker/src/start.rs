@@ -29,6 +29,7 @@ use crate::opening::{KnownTopic, open_topics};
 use crate::partition::{ClosingSync, PartitionShared, SpaceGuard};
 use crate::sync::{DirtyBytes, SyncScheduler};
 use crate::topic_config::{TopicConfig, TopicConfigError};
+use crate::transactions::coordinator::TRANSACTIONS_TOPIC;
 
 /// Why a broker did not start.
 #[derive(Debug, Error)]
@@ -133,6 +134,7 @@ impl Broker {
         let (state, limits) = (Arc::new(state), Arc::new(limits));
         let (connections, stop) = (TaskTracker::new(), CancellationToken::new());
         state.groups.start(state.topics.by_name(OFFSETS_TOPIC), &connections, stop.clone());
+        state.transactions.start(state.topics.by_name(TRANSACTIONS_TOPIC), &connections, stop.clone());
         let maintenance = Maintenance::start(&state);
         for listener in bound {
             listener.serve(&state, &limits, &connections, &stop);
@@ -169,6 +171,7 @@ impl RunningBroker {
         drop(stop);
         // Members that wait for others are told to come again, or the connections would wait with them.
         state.groups.stop();
+        state.transactions.stop();
         connections.close();
         connections.wait().await;
         let close = move || {

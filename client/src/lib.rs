@@ -13,12 +13,16 @@
 mod admin;
 mod backoff;
 mod client;
+mod committed;
 mod connection;
 mod consumer;
+mod coordinator;
 mod error;
+mod group;
 mod metadata;
 mod offsets;
 mod producer;
+mod transaction;
 
 pub use admin::{
     Admin, AdminError, BrokerDescription, ClusterDescription, ConfigChange, ConfigEntry, ConfigOperation,
@@ -26,10 +30,16 @@ pub use admin::{
     TopicListing, TopicOutcome,
 };
 pub use client::{Client, ClientConfig};
+pub use committed::{CommittedOffset, GroupMetadata};
 pub use connection::ConnectionError;
 pub use consumer::{Assignment, ConsumedRecord, Consumer, ConsumerConfig, IsolationLevel};
 pub use error::ClientError;
+pub use group::{Assignor, GroupConfig, GroupConsumer, GroupError, OffsetReset, Polled, TopicPartition};
 pub use offsets::{ListedOffset, Offset};
 pub use pillion_wire::ErrorCode;
 pub use pillion_wire::records::{Compression, RecordHeader as Header};
 pub use producer::{Acks, Delivered, DeliveryHandle, ProduceError, Producer, ProducerConfig, ProducerRecord, murmur2};
+pub use transaction::{
+    AbortCause, Transaction, TransactionError, TransactionErrorClass, TransactionOutcome, TransactionalConfig,
+    TransactionalProducer,
+};

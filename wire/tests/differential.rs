@@ -30,6 +30,8 @@ const GAPS: &[(&str, RangeInclusive<i16>, &str)] = &[
     ("ListOffsetsResponse", 11..=11, "KIP-1023 is newer than their schemas"),
     ("OffsetCommitRequest", 10..=10, "topic ids were unstable in their schemas; the response, version 10, they have"),
     ("OffsetFetchRequest", 10..=10, "topic ids were unstable in their schemas; the response, version 10, they have"),
+    ("TxnOffsetCommitRequest", 6..=6, "KIP-1319 is newer than their schemas"),
+    ("TxnOffsetCommitResponse", 6..=6, "KIP-1319 is newer than their schemas"),
     ("WriteTxnMarkersRequest", 2..=2, "KIP-1228 is newer than their schemas"),
     ("WriteTxnMarkersResponse", 2..=2, "KIP-1228 is newer than their schemas"),
 ];
@@ -41,6 +43,10 @@ const FIELDS_OF_GAPS: &[(&str, &str)] = &[
     ("DescribeLogDirsResponse", ", is_cordoned: false"),
     ("InitProducerIdRequest", ", enable_2_pc: false, keep_prepared_txn: false"),
     ("InitProducerIdResponse", ", ongoing_txn_producer_id: -1, ongoing_txn_producer_epoch: -1"),
+    ("TxnOffsetCommitRequest", ", topic_id: 00000000-0000-0000-0000-000000000000"),
+    // Theirs is called `generation_id`, as before Kafka 4.4.
+    ("TxnOffsetCommitRequest", "_or_member_epoch"),
+    ("TxnOffsetCommitResponse", ", topic_id: 00000000-0000-0000-0000-000000000000"),
     ("WriteTxnMarkersRequest", ", transaction_version: 0"),
 ];
 

@@ -235,6 +235,27 @@ pub(super) const SETTINGS: &[Setting] = &[
         "how long the offsets of a group without members are kept"
     ),
     number!(
+        "transaction.state.log.num.partitions",
+        transactions_partitions,
+        i32,
+        1..=1_000,
+        "partitions of __transaction_state"
+    ),
+    duration!(
+        "transaction.max.timeout.ms",
+        transaction_timeout_max,
+        1,
+        Int,
+        "the longest timeout a producer may ask for its transactions"
+    ),
+    duration!(
+        "transactional.id.expiration.ms",
+        transactional_id_expiration,
+        1,
+        Int,
+        "how long a transactional id that nobody uses is remembered"
+    ),
+    number!(
         "fetch.max.bytes",
         fetch_bytes_max,
         usize,

@@ -14,6 +14,7 @@ use pillion_wire::ErrorCode;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::event::TransactionEnd;
 use super::limits::GroupLimits;
 use super::shard::GroupShard;
 use crate::catalogue::Topic;
@@ -61,6 +62,28 @@ impl GroupCoordinator {
     pub(crate) fn topic_deleted(&self, topic: &Arc<str>) {
         for shard in self.shards.all() {
             shard.forget_topic(Arc::clone(topic));
+        }
+    }
+
+    /// All shards, in order of partition; none while there is no offsets topic.
+    pub(crate) fn shards(&self) -> impl Iterator<Item = &Arc<HostedShard>> {
+        self.shards.all()
+    }
+
+    /// The partition of `__consumer_offsets` a group's offsets are in, for the transaction that commits some.
+    ///
+    /// # Errors
+    /// As [`GroupCoordinator::shard`].
+    pub(crate) fn partition_of(&self, group_id: &str) -> Result<i32, ErrorCode> {
+        self.shards.partition_of(group_id)
+    }
+
+    /// The transaction coordinator had a marker written into a partition of `__consumer_offsets`, and it is durable: what
+    /// the producer has committed there with its transaction counts from now on, or never will. To be called before the
+    /// transaction's end is answered to the client.
+    pub(crate) fn transaction_ended(&self, partition: i32, producer_id: i64, end: TransactionEnd) {
+        if let Some(shard) = self.shards.at(partition) {
+            shard.tell(|core, now, actions| core.transaction_ended(producer_id, end, now, actions));
         }
     }
 

@@ -10,12 +10,14 @@
 
 pub(crate) mod action;
 pub(crate) mod coordinator;
+pub(crate) mod description;
 pub(crate) mod event;
 mod group;
 pub(crate) mod limits;
 mod member;
 mod members;
 mod offsets;
+mod pending_offsets;
 pub(crate) mod record;
 pub(crate) mod record_codec;
 pub(crate) mod shard;

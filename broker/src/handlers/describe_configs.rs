@@ -7,6 +7,7 @@ mod broker_settings;
 mod inherited;
 
 use std::cell::LazyCell;
+use std::collections::HashSet;
 
 use pillion_wire::ErrorCode;
 use pillion_wire::messages::describe_configs::{
@@ -65,7 +66,11 @@ fn describe_all(broker: &BrokerState, request: &DescribeConfigsRequest) -> Descr
             configs: wanted.map(|config| as_asked(config, request)).collect(),
         }
     };
-    let results = request.resources.iter().map(describe).collect();
+    // What is named again is not told again: an answer would be a thousand times its question.
+    let mut seen = HashSet::new();
+    let resources = request.resources.iter();
+    let resources = resources.filter(|resource| seen.insert((resource.resource_type, &resource.resource_name)));
+    let results = resources.map(describe).collect();
     DescribeConfigsResponse { throttle_time_ms: 0, results }
 }
 

@@ -7,6 +7,8 @@
 //! records cannot fetch yet is not found. Looking inside batches may wait for the disk, so a request with a timestamp
 //! leaves the event loop.
 
+use std::collections::HashSet;
+
 use pillion_wire::ErrorCode;
 use pillion_wire::messages::list_offsets::{
     ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsTopicResponse,
@@ -42,12 +44,17 @@ pub(crate) fn handle(call: Call, request: ListOffsetsRequest) -> Flow {
 }
 
 fn list(broker: &BrokerState, request: &ListOffsetsRequest, version: i16) -> ListOffsetsResponse {
+    let repeated = repeated(request);
     let topics = request.topics.iter().map(|asked| {
         let topic = broker.topics.by_name(&asked.name);
         let partitions = asked.partitions.iter().map(|partition| {
             let index = partition.partition_index;
             let held = topic.as_ref().and_then(|topic| topic.partition(index));
             let found = check_version(partition.timestamp, version)
+                .and_then(|()| match repeated.contains(&(asked.name.as_str(), index)) {
+                    true => Err(ErrorCode::InvalidRequest),
+                    false => Ok(()),
+                })
                 .and_then(|()| held.ok_or(ErrorCode::UnknownTopicOrPartition))
                 .and_then(|held| {
                     check_leader_epoch(partition.current_leader_epoch, broker.leader_epoch())?;
@@ -73,6 +80,16 @@ fn list(broker: &BrokerState, request: &ListOffsetsRequest, version: i16) -> Lis
         ListOffsetsTopicResponse { name: asked.name.clone(), partitions: partitions.collect() }
     });
     ListOffsetsResponse { throttle_time_ms: 0, topics: topics.collect() }
+}
+
+/// Partitions that a request names more than once, which Kafka refuses: each may take a look into a batch.
+fn repeated(request: &ListOffsetsRequest) -> HashSet<(&str, i32)> {
+    let mut seen = HashSet::new();
+    let named = request
+        .topics
+        .iter()
+        .flat_map(|topic| topic.partitions.iter().map(|partition| (topic.name.as_str(), partition.partition_index)));
+    named.filter(|partition| !seen.insert(*partition)).collect()
 }
 
 /// Whether the special number was known in this version.

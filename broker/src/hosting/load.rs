@@ -44,39 +44,44 @@ impl<S: Shard> Hosted<S> {
     /// Reads the shard and begins to serve. Blocks.
     pub(super) fn load(self: &Arc<Self>) {
         let incarnation = self.state.lock().incarnation;
-        let now = self.clock.now();
         let mut core = S::new(Arc::clone(&self.limits));
-        let loaded = replay(&self.partition, &mut core, now);
-        let outbox = {
+        let mut reached = self.partition.offsets().log_start_offset;
+        let outbox = loop {
+            let loaded = replay(&self.partition, &mut core, reached, self.clock.now());
             let mut state = self.state.lock();
             if state.incarnation != incarnation || state.phase != Phase::Loading {
                 return;
             }
-            if let Err(error) = loaded {
-                let (topic, partition) = (self.partition.topic(), self.partition.index());
-                let source = std::error::Error::source(&error).map(ToString::to_string);
-                tracing::error!(
-                    %topic, partition, %error, source,
-                    "cannot read this partition: what it holds is not served; look at the disk, then restart the broker"
-                );
-                state.phase = Phase::Unreadable;
-                return;
+            match loaded {
+                // Markers are written by others: whoever is told of one from here on finds the shard serving.
+                Ok(end) if self.partition.offsets().high_watermark > end && end > reached => reached = end,
+                Ok(_) => {
+                    let mut actions = Vec::new();
+                    core.loaded(self.clock.now(), &mut actions);
+                    state.core = core;
+                    state.phase = Phase::Serving;
+                    break state.take_in(actions);
+                }
+                Err(error) => {
+                    let (topic, partition) = (self.partition.topic(), self.partition.index());
+                    let source = std::error::Error::source(&error).map(ToString::to_string);
+                    tracing::error!(
+                        %topic, partition, %error, source,
+                        "cannot read this partition: what it holds is not served; look at the disk, then restart the broker"
+                    );
+                    state.phase = Phase::Unreadable;
+                    return;
+                }
             }
-            let mut actions = Vec::new();
-            core.loaded(self.clock.now(), &mut actions);
-            state.core = core;
-            state.phase = Phase::Serving;
-            state.take_in(actions)
         };
         self.finish(outbox);
     }
 }
 
-/// Applies every record below the high watermark.
-fn replay<S: Shard>(partition: &Partition, core: &mut S, now: Moment) -> Result<(), LoadError> {
-    let offsets = partition.offsets();
-    let mut offset = offsets.log_start_offset;
-    while offset < offsets.high_watermark {
+/// Applies every record from `offset` on below the high watermark; answers how far it came.
+fn replay<S: Shard>(partition: &Partition, core: &mut S, mut offset: i64, now: Moment) -> Result<i64, LoadError> {
+    let high_watermark = partition.offsets().high_watermark;
+    while offset < high_watermark {
         let Some(slice) = partition.read(offset, READ_BYTES, ReadFrom::Disk, Isolation::ReadUncommitted)? else {
             break;
         };
@@ -93,7 +98,7 @@ fn replay<S: Shard>(partition: &Partition, core: &mut S, now: Moment) -> Result<
             position = next;
         }
     }
-    Ok(())
+    Ok(offset)
 }
 
 fn whole_batch_at(bytes: &Bytes, position: usize, is_first: bool) -> Result<Option<BatchHeader>, RecordsError> {

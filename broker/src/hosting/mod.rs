@@ -61,6 +61,12 @@ pub(crate) trait Persisted: Send + 'static {
     /// When a text is longer than the format's length fields can say; requests are checked for that before.
     fn encode(&self, put: &mut dyn FnMut(Record)) -> Result<(), EncodeError>;
 
+    /// Whether nobody waits for them, and a crash may take them back: they are then synced with what comes next, or after
+    /// a while.
+    fn can_wait(&self) -> bool {
+        false
+    }
+
     /// The producer in whose transaction they are.
     fn producer(&self) -> Option<BatchProducer> {
         None
@@ -108,9 +114,21 @@ pub(crate) trait Shard: Send + Sized + 'static {
     /// Records are durable, and so is everything given out before them. The first of them is at `offset`.
     fn persisted(&mut self, persist: Self::Persist, offset: i64, now: Moment, actions: &mut Vec<ActionOf<Self>>);
 
-    /// Records were not, or may not have been, written: answers those that waited for them. Unless the log refused
-    /// them for their producer's sake, [`Shard::unload`] is to follow.
+    /// Records were not, or may not have been, written: answers those that waited for them. [`Shard::unload`] is to
+    /// follow.
     fn persist_failed(&mut self, persist: Self::Persist, error: ErrorCode, actions: &mut Vec<ActionOf<Self>>);
+
+    /// The log refused records for their producer's sake: answers those that waited for them. Nothing else is the
+    /// matter, and the shard goes on.
+    fn persist_refused(
+        &mut self,
+        persist: Self::Persist,
+        error: ErrorCode,
+        _now: Moment,
+        actions: &mut Vec<ActionOf<Self>>,
+    ) {
+        self.persist_failed(persist, error, actions);
+    }
 
     /// Answers everyone who waits, and forgets everything.
     fn unload(&mut self, error: ErrorCode, now: Moment, actions: &mut Vec<ActionOf<Self>>);

@@ -39,11 +39,6 @@ impl<S: Shard> Shards<S> {
         }
     }
 
-    /// What bounds them.
-    pub(crate) fn limits(&self) -> &S::Limits {
-        &self.limits
-    }
-
     /// Takes over the partitions of the topic, once, and reads them. Blocks while it reads; until a shard is read its
     /// requests are answered with COORDINATOR_LOAD_IN_PROGRESS. Must be called within the runtime, on a thread that
     /// may block.

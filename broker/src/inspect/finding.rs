@@ -99,6 +99,11 @@ impl Findings {
         }
     }
 
+    /// Takes all of them back.
+    pub(super) fn clear(&mut self) {
+        *self = Self::of(&self.file);
+    }
+
     /// All of them; the last one says how many were left out.
     pub(super) fn into_list(mut self) -> Vec<Finding> {
         if self.left_out > 0 {

@@ -219,6 +219,24 @@ fn the_small_files_of_a_partition_are_held_against_their_formats() {
 }
 
 #[test]
+fn leader_epochs_may_fall_where_kafka_noted_down_that_they_did() {
+    let kafka = KafkaFixture::unpack();
+    let partition = kafka.data().join("rolled-0");
+    let (log, epochs) = (partition.join("00000000000000000008.log"), partition.join("leader-epoch-checkpoint"));
+    let mut bytes = fs::read(&log).unwrap();
+    let segment = Segment::open(&log).unwrap();
+    let batches: Vec<Batch> = segment.pieces().map(|piece| batch(piece.unwrap())).collect();
+    // Led elsewhere in epoch 5 meanwhile: Kafka goes on in its own, and forgets the higher one.
+    bytes[batches[0].position as usize + 15] = 5;
+    fs::write(&log, bytes).unwrap();
+    let noted_at = |offset: i64| fs::write(&epochs, format!("0\n1\n0 {offset}\n")).unwrap();
+    noted_at(batches[1].base_offset);
+    assert_eq!(worst(&partition), Severity::Note, "{:?}", findings(&partition));
+    noted_at(0);
+    assert_eq!(worst(&partition), Severity::Damage);
+}
+
+#[test]
 fn a_directory_without_a_log_is_no_sound_one() {
     let directory = tempfile::tempdir().unwrap();
     assert!(matches!(verify(directory.path()), Err(InspectError::NoLog(_))));

@@ -109,6 +109,12 @@ impl Log {
         }
     }
 
+    /// Whether the name of the segment that begins at `base` waits for a sync.
+    pub(super) fn has_unsynced_name(&self, base: i64) -> bool {
+        let name = FileName::Segment(base, crate::disk::FileKind::Log);
+        self.dirty.iter().any(|dirty| dirty.name == name && dirty.directory.is_some())
+    }
+
     /// Forgets what waits for a sync of a segment that is no longer the log's.
     pub(super) fn forget_dirty(&mut self, segment: i64) {
         self.dirty.retain(|dirty| match dirty.name {

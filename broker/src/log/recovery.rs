@@ -5,6 +5,7 @@
 //! the first batch that is not whole; indexes, transaction indexes, producers and leader epochs are made again from
 //! there on. A log that ends below its recovery point was damaged, which is never papered over.
 
+mod damage;
 mod directory;
 mod load;
 mod replay;

@@ -37,8 +37,8 @@ impl Log {
         self.segments.get(1).is_some_and(|second| second.base_offset <= self.log_start_offset)
     }
 
-    /// Takes some segments wholly below the log's start out, but never the active one; answers how many, and 0 once
-    /// there are no more. The caller then syncs the directory without holding the log, and tells
+    /// Takes some segments wholly below the log's start out, but never the active one, nor one whose successor's name a
+    /// crash could still take: the log would begin behind that. Answers how many, and 0 once there are no more. The caller then syncs the directory without holding the log, and tells
     /// [`Log::removals_are_durable`].
     ///
     /// # Errors
@@ -52,7 +52,8 @@ impl Log {
         while removed < below && result.is_ok() {
             let base = self.segments[removed].base_offset;
             // What compaction is about to put there would come back without it.
-            if self.swapping.as_ref().is_some_and(|swapping| swapping.contains(&base)) {
+            let is_swapped = self.swapping.as_ref().is_some_and(|swapping| swapping.contains(&base));
+            if is_swapped || self.has_unsynced_name(self.segments[removed + 1].base_offset) {
                 break;
             }
             result = self.rename_deleted(base, now_ms);

@@ -1,16 +1,18 @@
 //! Putting a cleaned group of segments in the place of what it was made from.
 //!
-//! In two steps, each some renames with the log held and then a sync of their names without. From the first on the
-//! group counts for a start, and nothing may delete what it replaces; with the second it counts for readers. The order
-//! of the renames is told in [`super::compaction`].
+//! What is to be replaced is noted down durably in a list; from then on the group counts for a start. Then names are
+//! changed with the log held, from which on it counts for readers. When those names are durable the list goes. While
+//! the list is there nothing may delete what it names. What recovery does with it is told in [`super::compaction`].
 
 use std::io;
+use std::ops::RangeInclusive;
 
 use super::files::LogFiles;
-use super::format::names::{Kind, SegmentFile, Suffix};
+use super::format::names::{self, Kind, SegmentFile, Suffix};
+use super::format::swap_list::{self, SwapList};
 use super::segment::Segment;
 use super::{Log, LogError};
-use crate::disk::FileKind;
+use crate::disk::{Disk, FileKind};
 
 /// A cleaned segment, whole and on disk under a name that does not count yet.
 pub(crate) struct CleanedGroup {
@@ -26,32 +28,27 @@ impl Log {
     /// # Errors
     /// As [`Log::finish_swap`].
     pub(crate) fn swap_in(&mut self, group: &CleanedGroup, now_ms: i64) -> Result<bool, LogError> {
-        if !self.begin_swap(group)? {
+        if !self.begin_swap(group) {
             return Ok(false);
         }
-        group.sync_names().map_err(|source| self.failed(source))?;
+        group.note_down().map_err(|source| self.failed(source))?;
         self.finish_swap(group, now_ms)?;
-        group.sync_names().map_err(|source| self.failed(source))?;
+        group.strike_out().map_err(|source| self.failed(source))?;
         Ok(true)
     }
 
-    /// Lets a cleaned group count from the next sync of the names on; false when segments of it were deleted
-    /// meanwhile. The caller syncs them without holding the log, before [`Log::finish_swap`].
-    ///
-    /// # Errors
-    /// [`LogError::Io`]; the log is as it was.
-    pub(crate) fn begin_swap(&mut self, group: &CleanedGroup) -> Result<bool, LogError> {
-        if self.place_of(group).is_none() {
-            return Ok(false);
+    /// Keeps what a cleaned group replaces from being deleted until [`Log::finish_swap`]; false when some of it already
+    /// was. The caller notes the group down ([`CleanedGroup::note_down`]) without holding the log.
+    pub(crate) fn begin_swap(&mut self, group: &CleanedGroup) -> bool {
+        let is_whole = self.place_of(group).is_some();
+        if is_whole {
+            self.swapping = Some(group.range());
         }
-        for kind in [Kind::OffsetIndex, Kind::TimeIndex, Kind::TransactionIndex, Kind::Log] {
-            self.rename_group(group, kind, Suffix::Cleaned, Suffix::Swap)?;
-        }
-        self.swapping = Some(group.replaced[0]..=group.replaced[group.replaced.len() - 1]);
-        Ok(true)
+        is_whole
     }
 
-    /// Puts the group in its place. The names must be synced before the round is noted down as done.
+    /// Puts the group in its place. The caller then calls [`CleanedGroup::strike_out`] without holding the log, before
+    /// the round is noted down as done.
     ///
     /// # Errors
     /// [`LogError::Io`]; the next start finishes what was begun.
@@ -61,11 +58,7 @@ impl Log {
         for replaced in &group.replaced[1..] {
             self.rename_deleted(*replaced, now_ms).map_err(|source| self.failed(source))?;
         }
-        let aborted = self.files.path(base, FileKind::TransactionIndex);
-        self.files.disk().remove(&aborted).map_err(|source| self.failed(source))?;
-        for kind in [Kind::OffsetIndex, Kind::TimeIndex, Kind::TransactionIndex, Kind::Log] {
-            self.rename_group(group, kind, Suffix::Swap, Suffix::None)?;
-        }
+        take_place(&self.files, base, group.segment.aborted).map_err(|source| self.failed(source))?;
         self.files.forget(base);
         self.forget_dirty(base);
         self.segments.splice(first..first + group.replaced.len(), [group.segment.clone()]);
@@ -80,33 +73,63 @@ impl Log {
         let bases = self.segments[first..].iter().map(|segment| segment.base_offset);
         bases.take(group.replaced.len()).eq(group.replaced.iter().copied()).then_some(first)
     }
-
-    /// Renames a file of a group, if the group has one of the kind.
-    fn rename_group(&self, group: &CleanedGroup, kind: Kind, from: Suffix, to: Suffix) -> Result<(), LogError> {
-        let path = |suffix| self.files.path_of(&SegmentFile { base_offset: group.replaced[0], kind, suffix }.name());
-        match self.files.disk().rename(&path(from), &path(to)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.failed(error)),
-            _ => Ok(()),
-        }
-    }
 }
 
 impl CleanedGroup {
-    /// Makes the names in the log's directory durable. Blocks.
+    /// Notes down, durably, what the group replaces: a start then finishes what is begun. Blocks.
     ///
     /// # Errors
-    /// What the disk says.
-    pub(crate) fn sync_names(&self) -> io::Result<()> {
-        self.files.disk().sync_directory(self.files.directory())
+    /// What the disk says; the list may be there all the same.
+    pub(crate) fn note_down(&self) -> io::Result<()> {
+        let list = SwapList { replaced: self.replaced.clone(), aborted: self.segment.aborted };
+        self.disk().replace_small(&self.list(), swap_list::encode(&list).as_bytes())
     }
 
-    /// Removes the files of a group that was not begun to be put in its place. Blocks.
+    /// Makes the names in the log's directory durable, then removes the list. Blocks.
+    ///
+    /// # Errors
+    /// What the disk says; the list may still be there.
+    pub(crate) fn strike_out(&self) -> io::Result<()> {
+        self.disk().sync_directory(self.files.directory())?;
+        self.disk().remove(&self.list())?;
+        // It must not come back when the next group is half written.
+        self.disk().sync_directory(self.files.directory())
+    }
+
+    /// Removes the files of a group that was not noted down. Blocks.
     ///
     /// # Errors
     /// What the disk says.
     pub(crate) fn throw_away(&self) -> io::Result<()> {
-        FileKind::ALL
-            .into_iter()
-            .try_for_each(|kind| self.files.disk().remove(&self.files.path(self.replaced[0], kind)))
+        let mut files = FileKind::ALL.into_iter().map(|kind| self.files.path(self.replaced[0], kind));
+        files.try_for_each(|path| self.disk().remove(&path))
     }
+
+    fn range(&self) -> RangeInclusive<i64> {
+        self.replaced[0]..=self.replaced[self.replaced.len() - 1]
+    }
+
+    fn list(&self) -> std::path::PathBuf {
+        self.files.path_of(&names::swap_list_file(self.replaced[0]))
+    }
+
+    fn disk(&self) -> &dyn Disk {
+        self.files.disk()
+    }
+}
+
+/// Renames a cleaned segment's files, as far as that was not done already, over those of the segment at `base`;
+/// `aborted` is how many entries its transaction index has.
+pub(super) fn take_place(files: &LogFiles, base: i64, aborted: u32) -> io::Result<()> {
+    let path = |kind, suffix| files.path_of(&SegmentFile { base_offset: base, kind, suffix }.name());
+    if aborted == 0 {
+        files.disk().remove(&path(Kind::TransactionIndex, Suffix::None))?;
+    }
+    for kind in [Kind::OffsetIndex, Kind::TimeIndex, Kind::TransactionIndex, Kind::Log] {
+        match files.disk().rename(&path(kind, Suffix::Cleaned), &path(kind, Suffix::None)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
 }

@@ -54,13 +54,13 @@ impl Partition {
     fn swap_in(&self, group: &CleanedGroup, now_ms: i64) -> Result<bool, CompactionError> {
         let failed = |source| CompactionError::Write { source };
         let failed_log = |error: LogError| failed(std::io::Error::other(error));
-        if !self.compacted()?.log.begin_swap(group).map_err(failed_log)? {
+        if !self.compacted()?.log.begin_swap(group) {
             return Ok(false);
         }
         let finish = || {
-            group.sync_names().or_else(|error| self.compacted().and(Err(failed(error))))?;
+            group.note_down().or_else(|error| self.compacted().and(Err(failed(error))))?;
             self.compacted()?.log.finish_swap(group, now_ms).map_err(failed_log)?;
-            group.sync_names().or_else(|error| self.compacted().and(Err(failed(error))))
+            group.strike_out().or_else(|error| self.compacted().and(Err(failed(error))))
         };
         let finished = finish();
         if matches!(finished, Err(CompactionError::Write { .. })) {

@@ -1,5 +1,7 @@
 //! The broker as its clients meet it: started in a directory of its own, spoken to in bytes over sockets.
 
+mod amplification;
+mod bad_bodies;
 mod bad_frames;
 mod bad_topics;
 mod broker_settings;
@@ -9,6 +11,8 @@ mod connections;
 mod crash;
 mod damage;
 mod delete_records;
+#[path = "../../../wire/tests/every_message/mod.rs"]
+mod every_message;
 mod every_version;
 mod failing_disk;
 mod fetch;

@@ -46,10 +46,12 @@ macro_rules! every_message {
             ListTransactionsRequest, ListTransactionsResponse,
             MetadataRequest, MetadataResponse,
             OffsetCommitRequest, OffsetCommitResponse,
+            OffsetDeleteRequest, OffsetDeleteResponse,
             OffsetFetchRequest, OffsetFetchResponse,
             OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse,
             ProduceRequest, ProduceResponse,
             SyncGroupRequest, SyncGroupResponse,
+            TxnOffsetCommitRequest, TxnOffsetCommitResponse,
             UpdateFeaturesRequest, UpdateFeaturesResponse,
             WriteTxnMarkersRequest, WriteTxnMarkersResponse,
             // kafka-protocol has no record formats of internal topics.

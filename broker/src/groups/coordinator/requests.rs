@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pillion_wire::ErrorCode;
 
 use super::super::action::Answer;
-use super::super::event::{Commit, Heartbeat, Join, Leave, Sync, WaiterId};
+use super::super::event::{Commit, DeleteOffsets, Heartbeat, Join, Leave, Sync, WaiterId};
 use super::super::shard::GroupShard;
 use super::HostedShard;
 
@@ -28,9 +28,24 @@ impl HostedShard {
         self.request(reply, |core, waiter, now, actions| core.leave(group_id, &leave(waiter), now, actions));
     }
 
-    /// OffsetCommit; as [`HostedShard::join`].
+    /// OffsetCommit and TxnOffsetCommit; as [`HostedShard::join`].
     pub(crate) fn commit(self: &Arc<Self>, group_id: &Arc<str>, commit: impl FnOnce(WaiterId) -> Commit, reply: Reply) {
         self.request(reply, |core, waiter, now, actions| core.commit(group_id, commit(waiter), now, actions));
+    }
+
+    /// DeleteGroups, for one group; `reply` gets the answer.
+    pub(crate) fn delete_group(self: &Arc<Self>, group_id: &Arc<str>, reply: Reply) {
+        self.request(reply, |core, waiter, now, actions| core.delete_group(group_id, waiter, now, actions));
+    }
+
+    /// OffsetDelete; as [`HostedShard::join`].
+    pub(crate) fn delete_offsets(
+        self: &Arc<Self>,
+        group_id: &Arc<str>,
+        deletion: impl FnOnce(WaiterId) -> DeleteOffsets,
+        reply: Reply,
+    ) {
+        self.request(reply, |core, waiter, _, actions| core.delete_offsets(group_id, deletion(waiter), actions));
     }
 
     /// Heartbeat. While the shard is read members are told that all is well, as Kafka does.

@@ -13,6 +13,7 @@ use crate::log::format::leader_epoch_checkpoint;
 
 pub(super) const RESTORE: &str = "set the partition's files aside and restore them from a backup or a replica";
 const CUT: &str = "nothing: the next start cuts the log here; nothing behind it was ever confirmed as durable";
+const FELL: &str = "nothing: Kafka had the log again, and counts epochs from where it had stopped";
 const LIVE: &str = "nothing while the broker runs: its next clean stop cuts them";
 
 /// A log, as far as it has been read.
@@ -29,6 +30,8 @@ pub(super) struct LogCheck {
     transactions: OpenTransactions,
     /// What is wrong unless the log was compacted.
     unless_compacted: Vec<Findings>,
+    /// What is wrong unless leader epochs fall further on: Kafka then forgets those above.
+    unless_epochs_fall: Vec<Findings>,
     /// There is no segment behind the one that is read.
     is_last: bool,
 }
@@ -46,6 +49,7 @@ impl LogCheck {
             next_offset: None,
             transactions: OpenTransactions::default(),
             unless_compacted: Vec::new(),
+            unless_epochs_fall: Vec::new(),
             is_last: false,
         }
     }
@@ -145,17 +149,25 @@ impl LogCheck {
         }
     }
 
+    /// Epochs grow, but where Kafka goes on with a log that was led elsewhere meanwhile: it notes down where it did.
     fn check_epoch(&mut self, batch: &Batch, files: &mut SegmentFiles) {
         let Batch { position, base_offset, leader_epoch: epoch, .. } = *batch;
         if epoch < self.last_epoch {
             let what = format!("leader epoch {epoch} behind {}", self.last_epoch);
-            files.findings.damage(position, what, RESTORE);
+            if self.epochs.iter().any(|(begun, start)| *begun == epoch && *start >= base_offset) {
+                files.findings.note(position, what, FELL);
+                (self.last_epoch, self.unless_epochs_fall) = (epoch, Vec::new());
+                files.epochs.clear();
+            } else {
+                files.findings.damage(position, what, RESTORE);
+            }
         }
         self.last_epoch = self.last_epoch.max(epoch);
         let begun = self.epochs.iter().rfind(|(_, start)| *start <= base_offset);
         if let Some((expected, _)) = begun.filter(|(expected, _)| *expected != epoch) {
             let what = format!("leader epoch {epoch} at offset {base_offset}, the checkpoint says {expected}");
-            files.findings.damage(position, what, RESTORE);
+            let findings = if epoch > *expected { &mut files.epochs } else { &mut files.findings };
+            findings.damage(position, what, RESTORE);
         }
     }
 
@@ -198,6 +210,7 @@ impl LogCheck {
         let (findings, unless_compacted) = files.transaction_index.finish();
         report.add(findings);
         self.unless_compacted.extend([files.gaps, unless_compacted]);
+        self.unless_epochs_fall.push(files.epochs);
     }
 
     /// The log has ended: says what can be told only now.
@@ -212,6 +225,7 @@ impl LogCheck {
 
     /// The one segment has ended, whatever the log may hold behind it.
     pub(super) fn finish_segment(mut self, report: &mut Report) {
+        self.unless_epochs_fall.drain(..).for_each(|findings| report.add(findings));
         if !self.is_compacted {
             self.unless_compacted.drain(..).for_each(|findings| report.add(findings));
         }

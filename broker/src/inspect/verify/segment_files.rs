@@ -18,6 +18,8 @@ pub(super) struct SegmentFiles {
     pub(super) findings: Findings,
     /// Missing offsets, which compaction explains.
     pub(super) gaps: Findings,
+    /// Leader epochs above what the checkpoint says, which a later fall explains.
+    pub(super) epochs: Findings,
     pub(super) offset_index: OffsetIndexCheck,
     pub(super) time_index: TimeIndexCheck,
     pub(super) transaction_index: TransactionIndexCheck,
@@ -47,6 +49,7 @@ impl SegmentFiles {
             segment: Rc::new(Segment::open(&log)?),
             findings: Findings::of(&log),
             gaps: Findings::of(&log),
+            epochs: Findings::of(&log),
             has_offset_index: offsets.is_some(),
             has_time_index: times.is_some(),
             offset_index: OffsetIndexCheck::new(offsets.unwrap_or_default(), offset_findings),

@@ -11,32 +11,24 @@
 //!
 //! 1. Write `B.log.cleaned`, `B.index.cleaned`, `B.timeindex.cleaned` and, when there are entries, `B.txnindex.cleaned`;
 //!    sync all, then the directory. What an earlier attempt left under these names is removed first.
-//! 2. Rename the indexes to `.swap`, and last `B.log.cleaned` to `B.log.swap`; sync the directory. **From here on the
-//!    cleaned segment counts.**
-//! 3. Rename all files of the group's segments but the first to `.deleted`; rename the `.swap` indexes and last
-//!    `B.log.swap` to their final names, over those of the first segment; remove the first segment's `.txnindex` when
-//!    the new one has none; sync the directory. Readers that hold the old files finish with them.
-//! 4. Remove `.deleted` files after `file.delete.delay.ms`, and the producer snapshots of the segments that are gone.
-//! 5. After the last group write `cleaner-offset-checkpoint` with [`cleaner::Cleaner::end_offset`].
+//! 2. Write `B.swapping`, durably: which segments go, and whether the new one has a transaction index. **From here on
+//!    the cleaned segment counts.**
+//! 3. Rename all files of the group's segments but the first to `.deleted`; rename the `.cleaned` files to their final
+//!    names, over those of the first segment; remove the first segment's `.txnindex` when the new one has none; sync
+//!    the directory. Readers that hold the old files finish with them.
+//! 4. Remove `B.swapping`; sync the directory, before the next group is written.
+//! 5. Remove `.deleted` files after `file.delete.delay.ms`, and the producer snapshots of the segments that are gone.
+//! 6. After the last group write `cleaner-offset-checkpoint` with [`cleaner::Cleaner::end_offset`].
 //!
-//! What recovery may find, before it looks at segments, and does:
+//! A crash may undo any of the renames of step 3 and keep the others, so file names alone do not tell how far it came.
+//! With `B.swapping` recovery does all of step 3 once more, as far as it was not done, and step 4, before it looks at
+//! anything; without it every `.cleaned` is removed. `.deleted` files are removed. Groups are swapped in their order: an
+//! earlier part uncleaned and a later one cleaned must never be seen, for a tombstone could be gone and the value it
+//! deleted still there. A cut before step 6 only has the same section cleaned again.
 //!
-//! | Found | Meaning | Done |
-//! |---|---|---|
-//! | any `.cleaned` | step 1 or 2 was cut | every `.cleaned` is removed; `.swap` indexes without `.log.swap` too |
-//! | `B.log.swap` | step 2 was done, 3 perhaps in part | see below |
-//! | `.deleted` | step 3 was done | removed |
-//!
-//! A `B.log.swap` was synced whole before it got its name. Recovery reads its last batch for its end offset, removes
-//! the segments with base offsets above `B` and below that end, renames the file to `B.log` over the old one, removes
-//! all index files of `B` in whatever state, syncs the directory and rebuilds the indexes, as for any segment without
-//! them. The transaction index needs nothing but the segment: cleaning left no record of an aborted transaction in it.
-//! A segment of the group that began behind the last batch left in the swap stays as it was, with its own index; it is
-//! the later part of the group uncleaned, which is a state that a cleaning cut between two groups leaves too. The
-//! other order, an earlier part uncleaned and a later one cleaned, must never be seen: a tombstone could be gone and
-//! the value it deleted still there. This is why groups are swapped in their order.
-//!
-//! A cut before step 5 only has the same section cleaned again.
+//! A `B.log.swap` is Kafka's, synced whole before it got its name. Recovery reads its last batch for its end offset,
+//! removes the segments with base offsets from `B` to below that end, and puts it in their place with those of its
+//! indexes that are `.swap` too; others are made again.
 
 pub(crate) mod batches;
 pub(crate) mod cleaner;

@@ -9,6 +9,7 @@ pub(crate) mod offset_checkpoint;
 pub(crate) mod offset_index;
 pub(crate) mod partition_metadata;
 pub(crate) mod producer_snapshot;
+pub(crate) mod swap_list;
 #[cfg(test)]
 mod tests;
 mod text_checkpoint;

@@ -6,8 +6,9 @@
 //! 00000000000000000042.timeindex    its time index
 //! 00000000000000000042.txnindex     its aborted transactions
 //! 00000000000000000042.snapshot     the producers just below offset 42
-//! ….log.cleaned                     written by a compaction that has not ended: worth nothing
-//! ….log.swap                        a finished compaction's, about to take its place
+//! 00000000000000000042.swapping     what the compacted segment 42 is about to take the place of
+//! ….log.cleaned                     written by a compaction: worth nothing unless there is a .swapping
+//! ….log.swap                        a finished compaction's of Kafka, about to take its place
 //! ….log.deleted                     no longer the log's, still read by someone
 //! ….log.quarantined                 damaged, set aside for a person to look at
 //! ```
@@ -16,6 +17,8 @@
 
 /// Digits of an offset in a name: those of the largest int64 and one more.
 const OFFSET_DIGITS: usize = 20;
+/// The end of a list of segments that are being replaced.
+const SWAP_LIST: &str = ".swapping";
 
 /// What a segment's file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +121,17 @@ pub(crate) fn transaction_index_file(base_offset: i64) -> String {
 /// Name of the snapshot of the producers just below `offset`.
 pub(crate) fn snapshot_file(offset: i64) -> String {
     name(offset, Kind::Snapshot)
+}
+
+/// Name of the list of segments that the compacted one at `base_offset` replaces.
+pub(crate) fn swap_list_file(base_offset: i64) -> String {
+    format!("{base_offset:0OFFSET_DIGITS$}{SWAP_LIST}")
+}
+
+/// Whether a name is that of such a list.
+pub(crate) fn is_swap_list(name: &str) -> bool {
+    let digits = name.strip_suffix(SWAP_LIST);
+    digits.is_some_and(|digits| digits.len() == OFFSET_DIGITS && digits.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 fn name(base_offset: i64, kind: Kind) -> String {

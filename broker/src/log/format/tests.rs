@@ -6,6 +6,7 @@ use uuid::Uuid;
 use super::names::{Kind, SegmentFile, Suffix};
 use super::offset_index::OffsetIndexEntry;
 use super::producer_snapshot::ProducerSnapshotEntry;
+use super::swap_list::SwapList;
 use super::time_index::TimeIndexEntry;
 use super::transaction_index::AbortedTransaction;
 use super::*;
@@ -224,6 +225,19 @@ fn other_names_are_no_segments_files() {
     }
 }
 
+#[test]
+fn a_list_of_segments_being_replaced_comes_back_and_is_refused_when_it_is_not_whole() {
+    let list = SwapList { replaced: vec![42, 107, 900], aborted: 3 };
+    let text = swap_list::encode(&list);
+    assert_eq!(text, "0\n3\n42 3\n107 0\n900 0\n");
+    assert_eq!(swap_list::decode(&text), Ok(list));
+    for wrong in ["", "0\n0\n", "0\n2\n42 3\n", "0\n2\n42 3\n42 0\n", "0\n1\n42\n", "\0\0\0\0"] {
+        assert!(swap_list::decode(wrong).is_err(), "{wrong:?}");
+    }
+    assert!(names::is_swap_list(&names::swap_list_file(42)));
+    assert!(!names::is_swap_list("42.swapping") && !names::is_swap_list("00000000000000000042.swap"));
+}
+
 fn snapshot_entry() -> impl Strategy<Value = ProducerSnapshotEntry> {
     let numbers = (any::<i64>(), any::<i16>(), any::<i32>(), any::<i64>());
     (numbers, any::<i32>(), any::<i64>(), any::<i32>(), any::<i64>()).prop_map(
@@ -264,6 +278,7 @@ proptest! {
         let _ = leader_epoch_checkpoint::decode(&lines);
         let _ = offset_checkpoint::decode(&lines);
         let _ = partition_metadata::decode(&lines);
+        let _ = swap_list::decode(&lines);
         let _ = names::parse(&lines);
     }
 }

@@ -1,8 +1,9 @@
 //! What a partition's directory holds, and what an interrupted change left in it.
 //!
 //! ```text
+//! ….swapping                      a compaction that counts: its .cleaned take their places, what they replace goes
 //! ….deleted, ….cleaned, ….tmp     removed: they were never, or are no longer, the log's
-//! ….log.swap                      a compaction that was finished: it takes its place, over all it was made from
+//! ….log.swap                      one of Kafka's that counts: it takes its place, over all it was made from
 //! ….index.swap and the like       with their .log.swap: they go along; alone: removed
 //! ….index and the like alone      removed
 //! ….quarantined                   left alone
@@ -12,9 +13,14 @@ use std::io;
 
 use super::super::files::LogFiles;
 use super::super::format::names::{self, Kind, SegmentFile, Suffix};
+use super::super::format::swap_list::{self, SwapList};
 use super::super::scan::BatchScanner;
+use super::super::swapping::take_place;
 use super::SYNC_FAILED;
 use crate::disk::Entry;
+
+/// The largest list of segments replaced that is read: several hundred thousand of them.
+const SWAP_LIST_BYTES_MAX: usize = 16 << 20;
 
 /// The files that are the log's.
 pub(super) struct Found {
@@ -32,9 +38,17 @@ impl Found {
     /// Lists the directory and finishes what was interrupted. Segments wholly below `log_start_offset` go: their
     /// deletion was decided before.
     pub(super) fn list(files: &LogFiles, log_start_offset: i64) -> io::Result<Self> {
-        let entries = files.disk().list(files.directory())?;
+        let mut entries = files.disk().list(files.directory())?;
+        if finish_noted(files, &entries)? {
+            entries = files.disk().list(files.directory())?;
+        }
         let mut found = Self::sort(files, &entries)?;
         let all = found.bases.len();
+        let is_below = found.bases.get(1).is_some_and(|second| *second <= log_start_offset);
+        if is_below {
+            // A crash must not take the next segment's name and leave it that these are gone.
+            files.disk().sync_directory(files.directory())?;
+        }
         while let [first, second, ..] = found.bases[..]
             && second <= log_start_offset
         {
@@ -84,7 +98,7 @@ impl Found {
         Ok(found)
     }
 
-    /// Puts finished compactions in their places. A segment's `.log` is renamed to `.swap` last, so with it the
+    /// Puts finished compactions of Kafka's in their places. A segment's `.log` is renamed to `.swap` last, so with it the
     /// others are whole; what it was made from is every segment that begins inside of it.
     fn finish_swaps(&mut self, files: &LogFiles, swaps: &[SegmentFile]) -> io::Result<()> {
         for swap in swaps.iter().filter(|swap| swap.kind == Kind::Log) {
@@ -92,8 +106,11 @@ impl Found {
             let replaced: Vec<_> =
                 self.bases.iter().copied().filter(|base| (swap.base_offset..end).contains(base)).collect();
             for base in replaced {
-                self.remove_segment(files, base)?;
+                remove_segment(files, base)?;
+                self.bases.retain(|one| *one != base);
             }
+            // An index of before must not come back once the segment has its name.
+            files.disk().sync_directory(files.directory())?;
             let of_segment = swaps.iter().filter(|file| file.base_offset == swap.base_offset && file.kind != Kind::Log);
             for file in of_segment.chain([swap]) {
                 let target = SegmentFile { suffix: Suffix::None, ..*file };
@@ -110,15 +127,37 @@ impl Found {
         }
         files.disk().sync_directory(files.directory())
     }
+}
 
-    fn remove_segment(&mut self, files: &LogFiles, base_offset: i64) -> io::Result<()> {
-        for kind in [Kind::Log, Kind::OffsetIndex, Kind::TimeIndex, Kind::TransactionIndex] {
-            let name = SegmentFile { base_offset, kind, suffix: Suffix::None }.name();
-            files.disk().remove(&files.path_of(&name))?;
-        }
-        self.bases.retain(|base| *base != base_offset);
-        Ok(())
+/// Finishes what compactions had noted down; whether there was any. Each step may have been done before, and the crash
+/// may have taken any of them back.
+fn finish_noted(files: &LogFiles, entries: &[Entry]) -> io::Result<bool> {
+    let lists = entries.iter().filter(|entry| names::is_swap_list(&entry.name));
+    let mut any = false;
+    for entry in lists {
+        let content = files.disk().read_small(&entry.path, SWAP_LIST_BYTES_MAX)?.unwrap_or_default();
+        let list = String::from_utf8(content).ok().and_then(|text| swap_list::decode(&text).ok());
+        let Some(SwapList { replaced, aborted }) = list else {
+            let damage = format!("{} is damaged, so nobody knows which segments are the log's", entry.path.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidData, damage));
+        };
+        replaced[1..].iter().try_for_each(|base| remove_segment(files, *base))?;
+        take_place(files, replaced[0], aborted)?;
+        files.disk().sync_directory(files.directory())?;
+        files.disk().remove(&entry.path)?;
+        files.disk().sync_directory(files.directory())?;
+        any = true;
     }
+    Ok(any)
+}
+
+/// Removes a segment's files, if they are there.
+fn remove_segment(files: &LogFiles, base_offset: i64) -> io::Result<()> {
+    for kind in [Kind::Log, Kind::OffsetIndex, Kind::TimeIndex, Kind::TransactionIndex] {
+        let name = SegmentFile { base_offset, kind, suffix: Suffix::None }.name();
+        files.disk().remove(&files.path_of(&name))?;
+    }
+    Ok(())
 }
 
 /// The offset behind the last batch of a finished compaction; its base offset when it kept nothing.

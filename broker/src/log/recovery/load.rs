@@ -1,7 +1,6 @@
 //! Taking segments in, one after the other.
 
 use std::io;
-use std::sync::Arc;
 
 use super::super::Log;
 use super::super::dirty::FileName;
@@ -11,7 +10,8 @@ use super::super::format::transaction_index;
 use super::super::index_file::IndexFile;
 use super::super::scan::BatchScanner;
 use super::super::segment::Segment;
-use crate::disk::{DiskFile, FileKind};
+use super::damage::{damaged, end_of_batches, is_zero};
+use crate::disk::FileKind;
 
 /// What of a log is believed.
 pub(super) struct Trust {
@@ -40,7 +40,9 @@ impl Log {
                     let follows = |next: i64| next == end || is_whole && Self::follows(next, end, trust);
                     let goes_on = next.is_none_or(follows);
                     if !goes_on || self.next_offset >= trust.end {
-                        return self.quarantine(&bases[place + 1..]);
+                        // What is missing below the recovery point is told of: nothing is touched then.
+                        let is_durable = self.next_offset < trust.below;
+                        return if is_durable { Ok(()) } else { self.quarantine(&bases[place + 1..]) };
                     }
                     if next.is_some() {
                         self.seal_last()?;
@@ -210,6 +212,11 @@ impl Log {
         }
         let cut = length - segment.size;
         if cut > 0 {
+            // Behind damage in what was durable there is more of that: nothing but zeroes is cut there.
+            let is_durable = trust.everything || self.next_offset < trust.below;
+            if is_durable && !is_zero(&segment.file(&self.files)?, segment.size, length)? {
+                return Err(damaged(base, segment.size));
+            }
             tracing::info!(
                 directory = %self.files.directory().display(), log_end_offset = self.next_offset, dropped_bytes = cut,
                 "cut the log behind its last whole batch"
@@ -252,41 +259,4 @@ impl Log {
         let length = self.files.length(base, FileKind::TransactionIndex)?.unwrap_or(0);
         Ok(u32::try_from(length / transaction_index::ENTRY_BYTES as u64).unwrap_or(u32::MAX))
     }
-
-    /// Puts segments aside that do not continue the log. Nothing in them was ever acknowledged, for the high
-    /// watermark passes a roll only once what precedes it is synced; unless the disk itself lost bytes, so they are
-    /// kept under another name.
-    fn quarantine(&mut self, bases: &[i64]) -> io::Result<()> {
-        for base in bases {
-            let path = self.files.path(*base, FileKind::Log);
-            tracing::error!(path = %path.display(), "segment behind the log's end put aside as .quarantined; look at the disk");
-            self.files.disk().rename(&path, &path.with_extension("log.quarantined"))?;
-            for kind in [FileKind::OffsetIndex, FileKind::TimeIndex, FileKind::TransactionIndex] {
-                self.files.disk().remove(&self.files.path(*base, kind))?;
-            }
-            self.files.forget(*base);
-        }
-        Ok(())
-    }
-}
-
-/// Where the batches of a segment end that stand in it from `from` on, by their headers and offsets; an error where
-/// anything but zeroes follows.
-fn end_of_batches(file: &Arc<dyn DiskFile>, base: i64, from: u64, length: u64) -> io::Result<u64> {
-    let (mut scanner, mut least) = (BatchScanner::new(Arc::clone(file), from, length), base);
-    let mut at = from;
-    while let Some((_, header)) = scanner.next_header()?
-        && header.base_offset >= least
-    {
-        (least, at) = (header.next_offset(), scanner.position());
-    }
-    let mut bytes = [0; 4096];
-    for position in (at..length).step_by(bytes.len()) {
-        let read = file.read_at(position, &mut bytes)?;
-        if bytes[..read].iter().any(|byte| *byte != 0) {
-            let damage = format!("segment {base} is damaged at byte {at}, far from the log's end");
-            return Err(io::Error::new(io::ErrorKind::InvalidData, damage));
-        }
-    }
-    Ok(at)
 }

@@ -89,17 +89,14 @@ impl Log {
         Ok(())
     }
 
-    /// The newest snapshot at or before `at` that is whole. Those behind the log's end go, and those before its first
-    /// segment.
+    /// The newest snapshot at or before `at` that is whole. Those behind it go: they may tell of batches that a crash
+    /// took, or of producers that are forgotten from now on. Those before the log's first segment go too.
     fn load_snapshot(&self, found: &Found, at: i64) -> std::io::Result<(Option<i64>, Vec<ProducerSnapshotEntry>)> {
         let first = self.segments.first().map_or(self.next_offset, |segment| segment.base_offset);
         for offset in found.snapshots.iter().rev().copied() {
             let path = self.files.path_of(&names::snapshot_file(offset));
-            if offset > self.next_offset {
+            if offset > at.min(self.next_offset) {
                 self.files.disk().remove(&path)?;
-                continue;
-            }
-            if offset > at {
                 continue;
             }
             // What it says of producers is too old where batches behind it are deleted.

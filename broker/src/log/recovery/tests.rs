@@ -181,6 +181,33 @@ fn a_directory_that_is_gone_is_told_of_where_a_recovery_point_is_known() {
 }
 
 #[test]
+fn damage_below_the_recovery_point_is_told_of_and_nothing_is_cut() {
+    // The last batch's magic, and a byte of its record, which a clean start does not look at.
+    for (clean, byte) in [(true, 16), (false, 16), (false, 80)] {
+        let (disk, file) = (ten_batches(), path("00000000000000000000.log"));
+        let length = disk.length_of(&file).expect("looks").expect("is there");
+        disk.flip_bit(&file, length / 10 * 9 + byte, 3).expect("flips");
+        let before = disk.read_small(&file, 1 << 16).expect("reads");
+        let opened = try_open(&disk, config(), Opening { clean, recovery_point: 10, ..OPENING });
+        let error = opened.err().expect("is damaged");
+        assert!(std::error::Error::source(&error).expect("says where").to_string().contains("damaged"), "{error:?}");
+        assert_eq!(disk.read_small(&file, 1 << 16).expect("reads"), before, "clean {clean}, byte {byte}");
+    }
+}
+
+#[test]
+fn of_segments_put_aside_only_the_last_few_are_kept() {
+    let disk = ten_batches();
+    for base in 11..31 {
+        write(&disk, &format!("{base:020}.log"), b"behind the log's end");
+        assert_eq!(open(&disk, OPENING).next_offset(), 10);
+    }
+    let kept: Vec<_> = names(&disk).into_iter().filter(|name| name.ends_with(".quarantined")).collect();
+    assert_eq!(kept.len(), 8);
+    assert_eq!(kept.last().map(String::as_str), Some("00000000000000000030.log.quarantined"));
+}
+
+#[test]
 fn time_indexes_only_grow_when_the_clock_goes_back() {
     let disk = SimulatedDisk::new();
     let mut log = open(&disk, OPENING);
@@ -202,6 +229,7 @@ fn a_reader_finishes_with_a_segment_that_retention_deleted() {
     plain(&mut log, 0);
     log.roll(0).expect("rolls");
     plain(&mut log, 0);
+    log.sync().expect("syncs");
     let slice = log.read(0, log.end(), 1, ReadFrom::Disk).expect("reads").expect("has bytes");
     log.advance_log_start(1);
     assert_eq!(log.remove_segments_below_start(0).expect("removes"), 1);

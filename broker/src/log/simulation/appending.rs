@@ -1,7 +1,9 @@
 //! Appends in a story: batches of several producers, and markers.
 
 use bytes::Bytes;
-use pillion_wire::records::{BatchBuilder, BatchHeader, BatchProducer, EndTransactionMarker, Record, control_batch};
+use pillion_wire::records::{
+    BatchBuilder, BatchHeader, BatchProducer, EndTransactionMarker, HEADER_BYTES, Record, control_batch,
+};
 
 use super::expected_producers::Expected;
 use super::model::StoredBatch;
@@ -25,11 +27,17 @@ impl Simulation {
             Ok(appended) => {
                 assert_eq!((appended.base_offset, appended.next_offset), (end, stored.header.next_offset()));
                 self.story.lock().push(format!("  at {end} up to {}", appended.next_offset));
-                self.model.append(stored);
+                self.appended(stored);
             }
             Err(_) if self.disk.is_cut() => self.model.in_flight = Some(stored),
             Err(_) => assert_eq!(self.broker.log.next_offset(), end, "a failed append adds nothing"),
         }
+    }
+
+    fn appended(&mut self, batch: StoredBatch) {
+        self.model.append(batch);
+        self.broker.appended();
+        self.model.high_watermark = self.broker.high_watermark.offset;
     }
 
     /// The batch, or none where its producer has no such batch.
@@ -68,20 +76,39 @@ impl Simulation {
                 ..Record::default()
             });
         }
-        Some(builder.build(producer).expect("builds"))
+        let batch = builder.build(producer).expect("builds");
+        if !draft.append_time {
+            return Some(batch);
+        }
+        let header = BatchHeader::verify(&batch).expect("a whole batch").with_append_time(self.broker.now_ms);
+        Some(header.seal(&batch[HEADER_BYTES..]).1)
     }
 
-    /// Appends a marker; a failed one ends the process, as it takes a partition offline.
-    pub(super) fn end_transaction(&mut self, producer_id: i64, commit: bool, bump: bool) -> Option<End> {
-        let marker = EndTransactionMarker { commit, coordinator_epoch: 0 };
-        let epoch = self.model.producers.by_id.get(&producer_id).map_or(0, |known| known.epoch) + i16::from(bump);
+    /// Appends a marker, if its epochs allow it; a failed one ends the process, as it takes a partition offline.
+    pub(super) fn end_transaction(
+        &mut self,
+        producer_id: i64,
+        commit: bool,
+        epoch_ahead: i16,
+        coordinator_ahead: i32,
+    ) -> Option<End> {
+        let known = self.model.producers.by_id.get(&producer_id);
+        let epoch = (known.map_or(0, |known| known.epoch) + epoch_ahead).max(0);
+        let coordinator = known.and_then(|known| known.coordinator).map_or(0, |(epoch, _)| epoch);
+        let marker = EndTransactionMarker { commit, coordinator_epoch: (coordinator + coordinator_ahead).max(0) };
+        let is_late = self.model.producers.refuses_marker(producer_id, epoch, marker.coordinator_epoch);
+        let checked = self.broker.log.producers().check_marker(producer_id, epoch, false, marker.coordinator_epoch);
+        assert_eq!(checked.is_err(), is_late, "{checked:?} to {marker:?} of epoch {epoch}");
+        if is_late {
+            return None;
+        }
         let batch = control_batch(producer_id, epoch, self.broker.now_ms, marker);
         let header = BatchHeader::verify(&batch).expect("a whole batch");
         let end = self.broker.log.next_offset();
         let stored = StoredBatch::new(&batch, end, self.broker.leader_epoch);
         let (leader_epoch, now_ms) = (self.broker.leader_epoch, self.broker.now_ms);
         match self.broker.log.append_marker(&batch, header, &marker, leader_epoch, now_ms) {
-            Ok(_) => self.model.append(stored),
+            Ok(_) => self.appended(stored),
             Err(_) => {
                 self.model.in_flight = Some(stored);
                 return Some(End::Killed);

@@ -16,11 +16,14 @@ pub(super) const KEYS: u8 = 6;
 #[derive(Debug, Clone)]
 pub(super) enum Operation {
     Append(Draft),
-    /// Ends a producer's transaction, or tells of one that is not open; `bump` as KIP-890 raises the epoch.
+    /// Ends a producer's transaction, or tells of one that is not open.
     EndTransaction {
         producer_id: i64,
         commit: bool,
-        bump: bool,
+        /// Of the marker against the producer's: 1 as KIP-890 raises it, −1 for one that comes too late.
+        epoch_ahead: i16,
+        /// Of the coordinator against the last one's.
+        coordinator_ahead: i32,
     },
     /// Takes what is dirty, as the sync job does.
     BeginSync,
@@ -45,6 +48,10 @@ pub(super) enum Operation {
         dedupe_buffer_bytes: usize,
         disturbed_at: usize,
         appends: bool,
+    },
+    /// Forgets producers that have been silent for so long.
+    ExpireProducers {
+        ms: i64,
     },
     /// Takes a view, or bytes, to look at them later.
     HoldView,
@@ -78,6 +85,8 @@ pub(super) struct Draft {
     pub(super) codec: Compression,
     /// Of the first record, against the clock; `None` for no timestamps.
     pub(super) ahead_ms: Option<i64>,
+    /// Whether the topic has the append's time instead.
+    pub(super) append_time: bool,
 }
 
 /// Where a batch stands in its producer's sequence.
@@ -156,7 +165,8 @@ impl Operation {
             38..46 => Self::EndTransaction {
                 producer_id: random.random_range(0..PRODUCERS / 2) * 2 + 2,
                 commit: random.random(),
-                bump: random.random_ratio(1, 3),
+                epoch_ahead: pick(random, &[0, 0, 0, 1, 1, 1, 1, -1]),
+                coordinator_ahead: pick(random, &[0, 0, 0, 0, 0, 0, 1, -1]),
             },
             46..52 => Self::BeginSync,
             52..60 => Self::FinishSync,
@@ -173,7 +183,8 @@ impl Operation {
                 disturbed_at: random.random_range(0..6),
                 appends: random.random(),
             },
-            87..90 => Self::HoldView,
+            87 => Self::ExpireProducers { ms: pick(random, &[0, 300, 3_000]) },
+            88..90 => Self::HoldView,
             90 => Self::Check,
             91 => Self::CloseAndReopen,
             92 => Self::Kill,
@@ -216,7 +227,7 @@ impl Draft {
             ],
         );
         let ahead_ms = pick(random, &[Some(0), Some(0), Some(50), Some(-200), Some(-5_000), Some(3_000), None]);
-        Self { producer_id, sequence, records, codec, ahead_ms }
+        Self { producer_id, sequence, records, codec, ahead_ms, append_time: random.random_ratio(1, 5) }
     }
 }
 

@@ -139,6 +139,21 @@ fn a_logs_start_stays_written_down_until_its_deletions_are_on_disk() {
 }
 
 #[test]
+fn no_segment_is_deleted_before_the_name_of_the_next_one_is_on_disk() {
+    let disk = SimulatedDisk::new();
+    let mut log = open(&disk, false);
+    append(&mut log, 0, 2);
+    log.sync().expect("syncs");
+    log.roll(0).expect("rolls");
+    append(&mut log, 0, 2);
+    log.advance_log_start(2);
+    assert!(log.has_segments_below_start());
+    assert_eq!(log.remove_segments_below_start(0).expect("waits"), 0);
+    log.sync().expect("syncs");
+    assert_eq!(log.remove_segments_below_start(0).expect("removes"), 1);
+}
+
+#[test]
 fn an_index_without_its_segment_is_not_taken_for_that_of_the_next_one() {
     let disk = SimulatedDisk::new();
     let mut log = open(&disk, false);

@@ -97,6 +97,7 @@ impl Node {
             member_id: Arc::from(""),
             group_instance_id: None,
             generation: -1,
+            producer: None,
             knows_group_id_not_found: true,
             offsets: vec![PartitionOffset { topic: Arc::from("orders"), partition: 0, committed }],
         };

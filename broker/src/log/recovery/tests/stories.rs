@@ -78,28 +78,87 @@ fn records_before_the_logs_start_are_not_found_by_their_timestamps() {
     assert_eq!(first_at_or_after(&log, 90).map(|found| found.offset), Some(4));
 }
 
+#[test]
+fn a_transaction_once_forgotten_with_its_deleted_records_does_not_come_back_from_a_later_snapshot() {
+    let disk = SimulatedDisk::new();
+    let mut log = open(&disk, OPENING);
+    transactional(&mut log, 2, "k");
+    for timestamp in [0, 0] {
+        log.roll(0).expect("rolls");
+        plain(&mut log, timestamp);
+    }
+    log.sync().expect("syncs");
+    // A crash left zeroes of the snapshot that would be read, and the transaction's records are deleted.
+    write(&disk, "00000000000000000001.snapshot", &[0; 40]);
+    let log = open(&disk, Opening { log_start_offset: 1, ..OPENING });
+    assert_eq!(log.first_unstable_offset(), None);
+    let log = open(&disk, Opening { log_start_offset: 2, ..OPENING });
+    assert_eq!(log.first_unstable_offset(), None);
+}
+
+fn compacting() -> LogConfig {
+    LogConfig { compact: true, min_cleanable_dirty_ratio: 0.0, ..config() }
+}
+
+/// Makes all that was appended durable, and a start not look at it again.
+fn check_in(log: &mut Log) {
+    let unsaved = log.unsaved_epochs().expect("are not saved");
+    unsaved.save(log.files.disk()).expect("saves");
+    log.epochs_saved(&unsaved);
+    log.prepare_checkpoint().expect("writes");
+    log.sync().expect("syncs");
+    log.high_watermark_moved(log.next_offset());
+    log.recovery_point_written(log.recovery_point());
+}
+
+fn compact(log: &mut Log) -> Result<(), CompactionError> {
+    let round = log.begin_round(log.next_offset(), 0).expect("is due");
+    let mut swap_in = |group: &CleanedGroup| {
+        log.swap_in(group, 0).map_err(|error| CompactionError::Write { source: std::io::Error::other(error) })
+    };
+    round.run(1 << 20, &|| true, &mut swap_in).map(|_| ())
+}
+
+#[test]
+fn a_compaction_cut_anywhere_leaves_no_segment_with_the_indexes_of_another() {
+    for seed in 0..600 {
+        let disk = SimulatedDisk::new();
+        let mut log = try_open(&disk, compacting(), OPENING).expect("opens");
+        for number in 0..9 {
+            append(&mut log, &[(number * 10, "a"), (number * 10, ["b", "c", "d"][number as usize % 3])], None);
+            if number % 3 == 2 {
+                log.roll(0).expect("rolls");
+            }
+        }
+        check_in(&mut log);
+        let opening = Opening { recovery_point: log.recovery_point(), ..OPENING };
+        disk.cut_power_at(disk.operations() + 1 + seed % 40);
+        let _ = compact(&mut log);
+        disk.crash(seed);
+        let log = try_open(&disk, compacting(), opening).expect("opens");
+        assert_eq!(log.next_offset(), 18, "seed {seed}");
+        let found = bases(&log, log.end());
+        assert!(found.is_sorted_by(|one, next| one < next), "seed {seed}: {found:?}");
+        for base in found {
+            let at = log.position_of(base, ReadFrom::Disk).expect("reads");
+            assert_eq!(at.offset, base, "seed {seed}");
+            let found = first_at_or_after(&log, base * 5).expect("is there");
+            assert_eq!(found.timestamp, base * 5, "seed {seed}");
+        }
+    }
+}
+
 /// A compacted log of the given producer's aborted record between two of others, all but the marker below the bound.
 fn compacted(disk: &SimulatedDisk) -> (Log, LogPosition) {
-    let config = LogConfig { compact: true, min_cleanable_dirty_ratio: 0.0, ..config() };
-    let mut log = try_open(disk, config, OPENING).expect("opens");
+    let mut log = try_open(disk, compacting(), OPENING).expect("opens");
     append(&mut log, &[(0, "a"), (0, "b")], None);
     append(&mut log, &[(0, "b")], None);
     transactional(&mut log, 2, "a");
     let high_watermark = log.end();
     log.roll(0).expect("rolls");
     abort(&mut log, 2);
-    let unsaved = log.unsaved_epochs().expect("are not saved");
-    unsaved.save(disk).expect("saves");
-    log.epochs_saved(&unsaved);
-    log.prepare_checkpoint().expect("writes");
-    log.sync().expect("syncs");
-    log.high_watermark_moved(5);
-    log.recovery_point_written(log.recovery_point());
-    let round = log.begin_round(log.next_offset(), 0).expect("is due");
-    let mut swap_in = |group: &CleanedGroup| {
-        log.swap_in(group, 0).map_err(|error| CompactionError::Write { source: std::io::Error::other(error) })
-    };
-    round.run(1 << 20, &|| true, &mut swap_in).expect("compacts");
+    check_in(&mut log);
+    compact(&mut log).expect("compacts");
     (log, high_watermark)
 }
 
