@@ -66,3 +66,6 @@ def expect_line(text, pattern):
 def expect(is_so, otherwise):
     if not is_so:
         raise AssertionError(otherwise)
+
+
+CHECKS = {"topics made, listed, described, deleted; configs; offsets": check}
