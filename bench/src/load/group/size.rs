@@ -98,7 +98,7 @@ impl GroupSizeLoad {
         let (used, heartbeats) = (meter.read()?, crew.heartbeats() - before);
         let cpu = used.server_cpu.unwrap_or_default();
         let resident = server.resident_bytes()?;
-        figures.add("bytes_each", (resident as f64 - connected as f64) / self.members as f64);
+        figures.add("kb_each", (resident as f64 - connected as f64) / 1e3 / self.members as f64);
         figures.add("resident_mb", resident as f64 / 1e6);
         figures.add("heartbeats_per_s", heartbeats as f64 / used.time.as_secs_f64());
         figures.add("heartbeat_cpu_us", cpu.as_secs_f64() * 1e6 / heartbeats.max(1) as f64);
