@@ -24,7 +24,7 @@ TOGETHER = ("confluent-python", "kafka-clients-4.4", "franz-go", "confluent-java
 
 def made(name, command):
     if name == "kafka-tools":
-        return ConsoleTools(command)
+        return ConsoleTools(command[0])
     return Kcat() if name == "kcat" else Program(command, **LACKING.get(name, {}))
 
 
