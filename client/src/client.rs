@@ -129,7 +129,15 @@ impl Client {
         let (metadata, refresher) = Refresher::bootstrap(&config, connector.clone(), control.clone()).await?;
         connector.tasks.spawn(refresher.run());
         end_unless_ready.disarm();
-        Ok(Self { shared: Arc::new(ClientShared { config, metadata, control, connector, coordinators: Coordinators::default() }) })
+        Ok(Self {
+            shared: Arc::new(ClientShared {
+                config,
+                metadata,
+                control,
+                connector,
+                coordinators: Coordinators::default(),
+            }),
+        })
     }
 
     /// Ends everything made from this client and waits for its tasks. What is not delivered by then fails with

@@ -26,7 +26,7 @@ fn decompress(codec: Compression, bytes: &[u8]) -> Result<usize, RecordsError> {
 
 #[test]
 fn what_decompresses_to_a_thousand_times_itself_is_capped() {
-    let zeroes = vec![0; 64 << 20];
+    let zeroes = vec![0; 8 << 20];
     for codec in CODECS {
         let bomb = codec.compress(&zeroes).expect("compresses").into_owned();
         assert!(bomb.len() < zeroes.len() / 20, "{codec:?}: {} bytes are no bomb", bomb.len());

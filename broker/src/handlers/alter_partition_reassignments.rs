@@ -38,7 +38,7 @@ fn reassign(broker: &BrokerState, name: &str, asked: &ReassignablePartition) -> 
     let index = asked.partition_index;
     let held = broker.topics.by_name(name).and_then(|topic| topic.partition(index).cloned());
     if held.is_none() {
-        return Err((ErrorCode::UnknownTopicOrPartition, format!("there is no partition {name}-{index}")));
+        return Err((ErrorCode::UnknownTopicOrPartition, "there is no such partition".to_owned()));
     }
     match &asked.replicas {
         None => Err((ErrorCode::NoReassignmentInProgress, "nothing is under way".to_owned())),

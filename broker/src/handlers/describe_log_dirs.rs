@@ -32,7 +32,10 @@ fn describe(broker: &BrokerState, request: &DescribeLogDirsRequest) -> DescribeL
             let mut seen = HashSet::new();
             let asked = asked.iter().filter(|asked| seen.insert(&asked.topic));
             let known = asked.filter_map(|asked| Some((all.by_name(&asked.topic)?, &asked.partitions)));
-            let known = known.map(|(topic, indexes)| of_topic(topic, |index| indexes.contains(&index)));
+            let known = known.map(|(topic, indexes)| {
+                let indexes: HashSet<i32> = indexes.iter().copied().collect();
+                of_topic(topic, |index| indexes.contains(&index))
+            });
             known.filter(|topic| !topic.partitions.is_empty()).collect()
         }
     };

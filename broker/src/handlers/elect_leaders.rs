@@ -41,11 +41,12 @@ fn none_held(topic: &str) -> ReplicaElectionResult {
     ReplicaElectionResult { topic: topic.to_owned(), partition_result: Vec::new() }
 }
 
+/// Messages name neither topic nor partition: a long name would be told once for each of thousands of partitions.
 fn outcome(topics: &TopicsSnapshot, name: &str, index: i32) -> (ErrorCode, String) {
     match topics.by_name(name) {
-        None => (ErrorCode::UnknownTopicOrPartition, format!("there is no topic {name}")),
+        None => (ErrorCode::UnknownTopicOrPartition, "there is no such topic".to_owned()),
         Some(topic) if topic.partition(index).is_none() => {
-            (ErrorCode::UnknownTopicOrPartition, format!("there is no partition {name}-{index}"))
+            (ErrorCode::UnknownTopicOrPartition, "there is no such partition".to_owned())
         }
         Some(_) => (ErrorCode::ElectionNotNeeded, "the only replica leads".to_owned()),
     }

@@ -1,6 +1,7 @@
 //! From a shard's queue into the log, and back when it is durable, or when it never will be.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pillion_wire::records::{BatchBuilder, BatchHeader, Compression, Record, RecordsError};
 use pillion_wire::{EncodeError, ErrorCode};
@@ -10,6 +11,9 @@ use super::hosted::Hosted;
 use super::state::{Appended, Outbox, Queued};
 use super::{Persisted, Shard};
 use crate::partition::{AppendError, Partition};
+
+/// How long records that can wait are at most in the page cache only.
+const UNHURRIED_FOR: Duration = Duration::from_millis(100);
 
 /// Why records did not get into the log.
 #[derive(Debug, Error)]
@@ -68,7 +72,8 @@ impl<S: Shard> Hosted<S> {
                 }
                 (state.take_queued(), state.incarnation)
             };
-            let written = write(&self.partition, &taken);
+            let can_wait = taken.iter().all(|queued| queued.persist.can_wait());
+            let written = write(&self.partition, &taken, can_wait);
             let mut state = self.state.lock();
             state.appending = None;
             match written {
@@ -78,6 +83,11 @@ impl<S: Shard> Hosted<S> {
                         Appended { number, offset, next_offset, persist }
                     });
                     state.appended.extend(appended);
+                    if can_wait && state.sync_at.is_none() {
+                        let sync_at = self.clock.now().monotonic.after(UNHURRIED_FOR);
+                        state.sync_at = Some(sync_at);
+                        self.alarm.ring_at(sync_at);
+                    }
                     drop(state);
                     self.settle_when_durable(incarnation, next_offset);
                 }
@@ -140,7 +150,7 @@ impl<S: Shard> Hosted<S> {
 }
 
 /// Writes records as one batch.
-fn write<S: Shard>(partition: &Arc<Partition>, taken: &[Queued<S>]) -> Result<Written, WriteError> {
+fn write<S: Shard>(partition: &Arc<Partition>, taken: &[Queued<S>], can_wait: bool) -> Result<Written, WriteError> {
     let timestamp = crate::clock::now_ms();
     let mut builder = BatchBuilder::new(Compression::None);
     let mut places = Vec::with_capacity(taken.len());
@@ -150,7 +160,10 @@ fn write<S: Shard>(partition: &Arc<Partition>, taken: &[Queued<S>]) -> Result<Wr
     }
     let batch = builder.build(taken.first().and_then(|queued| queued.persist.producer()))?;
     let header = BatchHeader::parse(&batch)?;
-    let appended = partition.append(&batch, header)?;
+    let appended = match can_wait {
+        true => partition.append_unhurried(&batch, header)?,
+        false => partition.append(&batch, header)?,
+    };
     let offsets = places.into_iter().map(|place| appended.base_offset + i64::from(place)).collect();
     Ok(Written { offsets, next_offset: appended.next_offset })
 }

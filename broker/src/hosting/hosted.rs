@@ -114,6 +114,8 @@ impl<S: Shard> Hosted<S> {
                 let seen = core.map(|core| read(core));
                 Box::new(move || respond(seen))
             }));
+            drop(state);
+            self.partition.sync_soon();
         } else {
             let seen = read(&state.core);
             drop(state);
@@ -128,6 +130,7 @@ impl<S: Shard> Hosted<S> {
             state.look_when_durable(look);
             state.take_in(Vec::new())
         };
+        self.partition.sync_soon();
         self.finish(outbox);
     }
 
@@ -139,6 +142,10 @@ impl<S: Shard> Hosted<S> {
                 return None;
             }
             let now = self.clock.now();
+            if state.sync_at.is_some_and(|at| at <= now.monotonic) {
+                state.sync_at = None;
+                self.partition.sync_soon();
+            }
             let mut actions = Vec::new();
             state.core.tick(now, &mut actions);
             if is_look_due {

@@ -61,6 +61,12 @@ pub(crate) trait Persisted: Send + 'static {
     /// When a text is longer than the format's length fields can say; requests are checked for that before.
     fn encode(&self, put: &mut dyn FnMut(Record)) -> Result<(), EncodeError>;
 
+    /// Whether nobody waits for them, and a crash may take them back: they are then synced with what comes next, or after
+    /// a while.
+    fn can_wait(&self) -> bool {
+        false
+    }
+
     /// The producer in whose transaction they are.
     fn producer(&self) -> Option<BatchProducer> {
         None

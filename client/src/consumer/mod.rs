@@ -102,7 +102,8 @@ impl Consumer {
     /// As [`Consumer::assign`].
     pub(crate) async fn add(&mut self, assignments: Vec<Assignment>) -> Result<(), ClientError> {
         let added = self.prepare(assignments).await?;
-        let again = |known: &Assigned| added.iter().any(|new| new.topic == known.topic && new.partition == known.partition);
+        let again =
+            |known: &Assigned| added.iter().any(|new| new.topic == known.topic && new.partition == known.partition);
         self.assigned.retain(|known| !again(known));
         self.assigned.extend(added);
         self.looking_up = false;

@@ -25,8 +25,12 @@ fn key_travels_alone_up_to_version_3_and_in_a_list_from_4() {
 
 #[test]
 fn both_forms_of_the_answer_name_the_coordinator() {
-    let flat =
-        FindCoordinatorResponse { node_id: 3, host: "::1".to_owned(), port: 9092, ..FindCoordinatorResponse::default() };
+    let flat = FindCoordinatorResponse {
+        node_id: 3,
+        host: "::1".to_owned(),
+        port: 9092,
+        ..FindCoordinatorResponse::default()
+    };
     let coordinators = vec![coordinator("other", 2, ErrorCode::None), coordinator("orders", 3, ErrorCode::None)];
     let listed = FindCoordinatorResponse { coordinators, ..FindCoordinatorResponse::default() };
     for response in [flat, listed] {

@@ -22,7 +22,9 @@ pub enum GroupError {
     InstanceFenced,
     /// The member is no longer of the generation it commits for: another may read its partitions already. It joins
     /// again by itself.
-    #[error("offsets were not committed ({code}): the member is no longer of its group's generation; poll to join again")]
+    #[error(
+        "offsets were not committed ({code}): the member is no longer of its group's generation; poll to join again"
+    )]
     NotOfGeneration {
         /// Kafka's error.
         code: ErrorCode,

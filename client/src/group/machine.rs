@@ -160,7 +160,9 @@ impl Membership {
                 (self.view.generation, self.view.member_id, self.phase) = (generation, member_id, Phase::Syncing);
                 vec![Action::Sync]
             }
-            Event::JoinRefused { code, member_id } if self.phase == Phase::Joining => self.join_refused(code, member_id),
+            Event::JoinRefused { code, member_id } if self.phase == Phase::Joining => {
+                self.join_refused(code, member_id)
+            }
             Event::Synced(share) if self.phase == Phase::Syncing => self.synced(share),
             Event::SyncRefused(code) if self.phase == Phase::Syncing => self.refused("SyncGroup", code),
             Event::Unreachable if matches!(self.phase, Phase::Joining | Phase::Syncing) => {
@@ -286,7 +288,8 @@ impl Membership {
     fn leave(&mut self, phase: Phase) -> Vec<Action> {
         let member_id = std::mem::take(&mut self.view.member_id);
         // A static member keeps its place until the session timeout, for it may be back soon (KIP-345).
-        let leaves = !member_id.is_empty() && !(self.is_static && phase == Phase::Ended);
+        let stays = self.is_static && phase == Phase::Ended;
+        let leaves = !member_id.is_empty() && !stays;
         self.lose();
         (self.phase, self.view.out) = (phase, phase == Phase::Out);
         if leaves { vec![Action::Leave { member_id }] } else { Vec::new() }

@@ -174,8 +174,12 @@ impl GroupConsumer {
     /// How far each partition held has been handed out, as it would be committed.
     #[must_use]
     pub fn positions(&self) -> Vec<CommittedOffset> {
-        let position = |(topic, partition, offset, leader_epoch): (Arc<str>, i32, i64, i32)| {
-            CommittedOffset { topic: topic.to_string(), partition, offset, leader_epoch, metadata: None }
+        let position = |(topic, partition, offset, leader_epoch): (Arc<str>, i32, i64, i32)| CommittedOffset {
+            topic: topic.to_string(),
+            partition,
+            offset,
+            leader_epoch,
+            metadata: None,
         };
         let known = self.consumer.positions().into_iter().filter(|(_, _, offset, _)| *offset != NOWHERE);
         known.map(position).collect()
@@ -277,9 +281,8 @@ impl GroupConsumer {
         let wait = self.client.config.request_timeout;
         let committed = offsets::committed(&self.client, &self.config.group_id, added, wait).await?;
         let start = |partition: &TopicPartition| {
-            let found = committed.iter().find(|found| {
-                found.topic == partition.topic && found.partition == partition.partition
-            });
+            let found =
+                committed.iter().find(|found| found.topic == partition.topic && found.partition == partition.partition);
             match (found, self.config.offset_reset) {
                 (Some(found), _) => Offset::At(found.offset),
                 (None, OffsetReset::Earliest) => Offset::Earliest,

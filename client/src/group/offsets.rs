@@ -53,8 +53,7 @@ pub(super) async fn committed(
     wait: Duration,
 ) -> Result<Vec<CommittedOffset>, GroupError> {
     let build = |version| requests::fetch(group_id, partitions, version);
-    let code =
-        |response: &<OffsetFetchRequest as Request>::Response| requests::fetched(response.clone()).err();
+    let code = |response: &<OffsetFetchRequest as Request>::Response| requests::fetched(response.clone()).err();
     let refused = |code| GroupError::Refused { api: "OffsetFetch", code };
     let response = ask(client, group_id, build, code, wait).await?.map_err(refused)?;
     requests::fetched(response).map_err(refused)
@@ -108,4 +107,3 @@ async fn ask<R: Request>(
 fn forget(client: &ClientShared, group_id: &str, node: i32) {
     client.coordinators.forget(CoordinatorKind::Group, group_id, node);
 }
-

@@ -163,4 +163,3 @@ fn check(code: i16) -> Result<(), ErrorCode> {
 pub(super) fn millis(duration: Duration) -> i32 {
     i32::try_from(duration.as_millis()).unwrap_or(i32::MAX)
 }
-

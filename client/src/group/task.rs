@@ -211,9 +211,7 @@ impl Task {
             };
             match answer.await {
                 Ok(response) => of_join(response),
-                Err(error) => {
-                    failed(error, |code| Event::JoinRefused { code, member_id: String::new() }).into()
-                }
+                Err(error) => failed(error, |code| Event::JoinRefused { code, member_id: String::new() }).into(),
             }
         }));
     }
@@ -341,7 +339,11 @@ impl Asks {
     async fn leave(&self, member_id: &str) {
         let left = async {
             let build = |version| requests::leave(&self.config, member_id, version);
-            self.connection().await?.request_by::<LeaveGroupRequest>((0, i16::MAX), build).await.map_err(ClientError::from)
+            self.connection()
+                .await?
+                .request_by::<LeaveGroupRequest>((0, i16::MAX), build)
+                .await
+                .map_err(ClientError::from)
         };
         if let Ok(Err(error)) = tokio::time::timeout(LEAVE_TIMEOUT, left).await {
             tracing::debug!(error = &error as &dyn std::error::Error, "member could not say that it leaves");

@@ -357,7 +357,9 @@ impl Accumulator {
         let gate = &self.gate;
         for partition in &mut self.partitions {
             let doomed = partition.queue.take_doomed(|transaction| gate.doom_of(transaction).is_some());
-            swept.batches.extend(doomed.into_iter().filter_map(|batch| Some((gate.error_of(batch.transaction)?, batch))));
+            swept
+                .batches
+                .extend(doomed.into_iter().filter_map(|batch| Some((gate.error_of(batch.transaction)?, batch))));
         }
         for topic in self.topics.values_mut() {
             for pending in std::mem::take(&mut topic.unrouted) {

@@ -36,14 +36,14 @@ use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
+pub(crate) use accumulator::CONCURRENT_BACKOFF;
 pub use config::{Acks, ProducerConfig};
 pub use delivery::DeliveryHandle;
-pub use error::ProduceError;
-pub use partitioner::murmur2;
-pub(crate) use accumulator::CONCURRENT_BACKOFF;
 pub(crate) use dispatch::Dispatch;
+pub use error::ProduceError;
 pub(crate) use gate::Doomed;
 pub(crate) use partition::Identity;
+pub use partitioner::murmur2;
 pub use record::{Delivered, ProducerRecord};
 pub(crate) use transactions::Unenlisted;
 

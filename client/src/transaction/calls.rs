@@ -41,9 +41,17 @@ pub(super) struct Calls {
 /// A request that failed for good.
 pub(super) enum CallError {
     /// The coordinator refused it.
-    Refused { api: &'static str, code: ErrorCode, verdict: Verdict },
+    Refused {
+        api: &'static str,
+        code: ErrorCode,
+        verdict: Verdict,
+    },
     /// It was not answered in time.
-    Unreachable { api: &'static str, waited: Duration, source: Option<Box<ClientError>> },
+    Unreachable {
+        api: &'static str,
+        waited: Duration,
+        source: Option<Box<ClientError>>,
+    },
     /// No broker can answer it.
     Unsupported(ConnectionError),
     Closed,
@@ -123,8 +131,7 @@ impl Calls {
             Protocol::V2 => (END_TXN_V2, END_TXN_V2),
         };
         let build = |_| request.clone();
-        let (response, next) =
-            self.transaction(Call::End, versions, build, |answer| vec![answer.error_code]).await?;
+        let (response, next) = self.transaction(Call::End, versions, build, |answer| vec![answer.error_code]).await?;
         let identity = match protocol {
             // An epoch that is used up brings another id with it.
             Protocol::V2 if response.producer_id >= 0 => {

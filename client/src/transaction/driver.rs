@@ -39,6 +39,14 @@ struct Answer {
     enlisted: Option<Unenlisted>,
 }
 
+/// What the task has waited for.
+enum Happened {
+    /// Callers or records have something to tell.
+    Changed,
+    Settled(u64),
+    Answered(Result<Answer, Failure>),
+}
+
 type Pending<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
 
 /// Carries transactions out.
@@ -90,23 +98,41 @@ impl Driver {
         let dispatch = self.producer.dispatch().clone();
         let mut open = true;
         while open || !self.machine.is_idle() {
-            tokio::select! {
+            let happened = tokio::select! {
                 () = cancelled.cancelled() => break,
                 command = self.commands.recv(), if open => match command {
-                    Some(command) => self.take(command),
-                    None => open = false,
+                    Some(command) => {
+                        self.take(command);
+                        Happened::Changed
+                    }
+                    None => {
+                        open = false;
+                        continue;
+                    }
                 },
-                () = dispatch.transactions_changed() => {}
-                number = ready(&mut self.settling) => {
+                () = dispatch.transactions_changed() => Happened::Changed,
+                number = ready(&mut self.settling) => Happened::Settled(number),
+                answer = ready(&mut self.asking) => Happened::Answered(answer),
+            };
+            while let Ok(command) = self.commands.try_recv() {
+                self.take(command);
+            }
+            // A record's failure is noted before it is settled. Were it told behind that here, a transaction could be
+            // committed without the record.
+            self.take_dooms();
+            match happened {
+                Happened::Changed => self.want_partitions(),
+                Happened::Settled(number) => {
                     self.settling = None;
                     self.feed(Event::Settled { sent: dispatch.has_sent(number) });
                 }
-                answer = ready(&mut self.asking) => {
+                Happened::Answered(answer) => {
                     self.asking = None;
                     self.answered(answer);
                 }
             }
-            self.look_around();
+            // What the machine doomed itself.
+            self.take_dooms();
         }
         for (_, told) in self.told.drain() {
             let _ = told.outcome.send(Err(TransactionError::Closed));
@@ -126,11 +152,8 @@ impl Driver {
         }
     }
 
-    /// Feeds the machine what the records' side has to tell.
-    fn look_around(&mut self) {
-        while let Ok(command) = self.commands.try_recv() {
-            self.take(command);
-        }
+    /// Feeds the machine what the records' side has doomed.
+    fn take_dooms(&mut self) {
         for Doomed { from, to, cause } in self.producer.dispatch().doomed() {
             let event = match self.beyond_abort(&cause) {
                 Some(error) => Event::Broken(error),
@@ -138,6 +161,9 @@ impl Driver {
             };
             self.feed(event);
         }
+    }
+
+    fn want_partitions(&mut self) {
         if self.protocol == Protocol::V1 && !self.producer.dispatch().unenlisted().partitions.is_empty() {
             self.feed(Event::PartitionsWanted);
         }

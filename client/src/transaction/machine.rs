@@ -79,15 +79,27 @@ pub(super) enum Request {
 /// What is to be done.
 #[derive(Debug)]
 pub(super) enum Action {
-    Request { number: u64, request: Request },
+    Request {
+        number: u64,
+        request: Request,
+    },
     /// Tell when every record of a transaction is settled; it gets no more.
     Settle(u64),
     /// Doom a transaction and those begun behind it.
-    Doom { number: u64, cause: Arc<AbortCause> },
+    Doom {
+        number: u64,
+        cause: Arc<AbortCause>,
+    },
     /// Let a transaction's records out.
-    Release { number: u64, protocol: Protocol },
+    Release {
+        number: u64,
+        protocol: Protocol,
+    },
     /// Tell a closed transaction's outcome.
-    Conclude { number: u64, outcome: Result<(), Conclusion> },
+    Conclude {
+        number: u64,
+        outcome: Result<(), Conclusion>,
+    },
     /// The producer cannot go on.
     Stop(TransactionError),
 }

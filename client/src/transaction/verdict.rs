@@ -51,7 +51,9 @@ pub(super) fn judge(call: Call, code: ErrorCode) -> Verdict {
         code if wants_lookup(code) => Verdict::FindAgain,
         // Brokers before 2.7 say the latter where later ones say the former (KIP-588).
         ErrorCode::ProducerFenced | ErrorCode::InvalidProducerEpoch => Verdict::Fenced,
-        ErrorCode::TransactionAbortable | ErrorCode::UnknownProducerId if call != Call::Initialize => Verdict::Abortable,
+        ErrorCode::TransactionAbortable | ErrorCode::UnknownProducerId if call != Call::Initialize => {
+            Verdict::Abortable
+        }
         ErrorCode::InvalidTxnState | ErrorCode::InvalidProducerIdMapping | ErrorCode::UnknownProducerId => {
             Verdict::Broken
         }

@@ -73,7 +73,11 @@ pub(crate) fn value(record: &ConsumedRecord) -> String {
 }
 
 /// All that lies before the end of each partition as readers of an isolation level see it, by partition.
-pub(crate) async fn read_all(client: &Client, topic: &str, isolation_level: IsolationLevel) -> BTreeMap<i32, Vec<String>> {
+pub(crate) async fn read_all(
+    client: &Client,
+    topic: &str,
+    isolation_level: IsolationLevel,
+) -> BTreeMap<i32, Vec<String>> {
     let ends = client.admin().list_offsets(topic, Offset::Latest).await.unwrap();
     let mut consumer = client.consumer(ConsumerConfig { isolation_level, ..ConsumerConfig::default() });
     let assignment = |end: &pillion_client::ListedOffset| Assignment {

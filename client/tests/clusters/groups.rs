@@ -229,9 +229,8 @@ async fn static_member_comes_back_to_its_partitions_without_a_rebalance() {
     let fenced = async {
         loop {
             successor.poll().await;
-            match members[1].consumer.poll(Duration::from_millis(20)).await {
-                Err(error) => break error,
-                Ok(_) => {}
+            if let Err(error) = members[1].consumer.poll(Duration::from_millis(20)).await {
+                break error;
             }
         }
     };
@@ -247,7 +246,8 @@ async fn partitions_of_a_member_that_died_go_to_the_others_after_its_session() {
     let topic = new_topic(&client, "group-died", 2).await;
     let group = unique("group");
     let doomed = cluster.client().await;
-    let mut members = vec![Member::start(&client, config(&group, &topic)), Member::start(&doomed, config(&group, &topic))];
+    let mut members =
+        vec![Member::start(&client, config(&group, &topic)), Member::start(&doomed, config(&group, &topic))];
     poll_until(&mut members, |members| sizes(members) == [1, 1]).await;
     doomed.shutdown().await;
     members.pop();

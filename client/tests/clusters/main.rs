@@ -5,4 +5,5 @@
 
 mod cluster;
 mod groups;
+mod killed;
 mod transactions;

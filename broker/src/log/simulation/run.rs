@@ -39,7 +39,7 @@ pub(super) enum End {
     PowerCut,
     /// What was written stays in the page cache.
     Killed,
-    /// As the last, after a sync failed and that was noted down: the log ends at the high watermark.
+    /// As the last, after a sync failed and that was noted down: the log ends where the last one had succeeded.
     SyncFailed,
     /// In order.
     Stopped,
@@ -50,8 +50,9 @@ pub(super) fn run(seed: u64, story: &Story) {
     let mut random = StdRng::seed_from_u64(seed);
     let config = config(&mut random);
     let (disk, open_files) = (SimulatedDisk::new(), random.random_range(1..8));
-    story.lock().push(format!("{config:?}"));
-    let broker = SimulatedBroker::start(&disk, config, 1_000_000, -1, open_files, |_| ()).expect("starts");
+    let is_async = random.random_ratio(1, 4);
+    story.lock().push(format!("{config:?}, async {is_async}"));
+    let broker = SimulatedBroker::start(&disk, config, 1_000_000, -1, (open_files, is_async), |_| ()).expect("starts");
     let (model, story) = (Model::default(), Arc::clone(story));
     let mut simulation = Simulation { disk, broker, model, random, held: Vec::new(), open_files, story };
     for _ in 0..STEPS {
@@ -124,11 +125,17 @@ impl Simulation {
             Operation::Compact { dedupe_buffer_bytes, disturbed_at, appends } => {
                 return self.compact(dedupe_buffer_bytes, disturbed_at, appends);
             }
+            Operation::ExpireProducers { ms } => {
+                self.broker.log.expire_producers(self.broker.now_ms, ms);
+                let end = self.model.end();
+                self.model.producers.expire(self.broker.now_ms - ms, end);
+            }
             Operation::HoldView => self.hold(),
             Operation::Check => self.check_all(),
             Operation::CloseAndReopen => {
                 let stopped = self.broker.stop();
                 self.model.high_watermark = self.broker.high_watermark.offset;
+                self.model.durable_end = self.broker.durable_end;
                 return Some(match stopped {
                     Ok(Synced::Done) => End::Stopped,
                     Ok(Synced::Failed) => End::SyncFailed,
@@ -148,6 +155,7 @@ impl Simulation {
     fn finish_sync(&mut self) -> Option<End> {
         let synced = self.broker.finish_sync();
         self.model.high_watermark = self.broker.high_watermark.offset;
+        self.model.durable_end = self.broker.durable_end;
         match synced {
             Synced::Done => None,
             Synced::Failed => Some(pick(&mut self.random, &[End::SyncFailed, End::PowerCut])),
@@ -223,7 +231,7 @@ impl Simulation {
         match end {
             _ if power_was_cut => {}
             End::Killed | End::Stopped if self.model.in_flight.is_none() => assert_eq!(found, was),
-            End::SyncFailed => assert_eq!(found, self.model.high_watermark),
+            End::SyncFailed => assert_eq!(found, self.model.durable_end.max(self.broker.log.log_start_offset())),
             _ => {}
         }
         self.check_recovered();
@@ -232,13 +240,14 @@ impl Simulation {
     fn start(&mut self) -> Result<SimulatedBroker, LogError> {
         let (config, now_ms, epoch) = (self.broker.config, self.broker.now_ms, self.broker.leader_epoch);
         let model = &self.model;
-        SimulatedBroker::start(&self.disk, config, now_ms, epoch, self.open_files, |opening| {
+        let how = (self.open_files, self.broker.is_async);
+        SimulatedBroker::start(&self.disk, config, now_ms, epoch, how, |opening| {
             let names = self.disk.list(Path::new(DIRECTORY)).unwrap_or_default();
             let mut names: Vec<_> = names.iter().map(|entry| entry.name.trim_start_matches('0')).collect();
             names.sort_unstable();
             self.story.lock().push(format!("= {opening:?}, {}", names.join(" ")));
-            let is_durable = opening.recovery_point <= model.high_watermark || model.high_watermark == 0;
-            assert!(is_durable, "{opening:?} is beyond the high watermark");
+            let is_durable = opening.recovery_point <= model.durable_end || model.durable_end == 0;
+            assert!(is_durable, "{opening:?} is beyond what was synced");
             assert!(opening.log_start_offset <= model.start_decided, "{opening:?} was never decided");
         })
     }

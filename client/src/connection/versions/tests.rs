@@ -31,11 +31,8 @@ fn no_version_is_picked_where_ranges_do_not_meet() {
 
 #[test]
 fn features_count_only_with_an_epoch() {
-    let feature = FinalizedFeatureKey {
-        name: "transaction.version".to_owned(),
-        max_version_level: 2,
-        min_version_level: 2,
-    };
+    let feature =
+        FinalizedFeatureKey { name: "transaction.version".to_owned(), max_version_level: 2, min_version_level: 2 };
     let told = |finalized_features_epoch| {
         let finalized_features = vec![feature.clone()];
         let response = ApiVersionsResponse { finalized_features_epoch, finalized_features, ..Default::default() };

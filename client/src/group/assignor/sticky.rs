@@ -35,14 +35,19 @@ pub(super) fn assign(members: &[&Member], counts: &BTreeMap<String, i32>) -> Vec
 
 /// As [`assign`], but for partitions that another member still holds: those are nobody's until it has let them go and
 /// joined again.
-pub(super) fn assign_what_is_free(members: &[&Member], counts: &BTreeMap<String, i32>) -> Vec<BTreeSet<TopicPartition>> {
+pub(super) fn assign_what_is_free(
+    members: &[&Member],
+    counts: &BTreeMap<String, i32>,
+) -> Vec<BTreeSet<TopicPartition>> {
     let mut held: HashMap<&TopicPartition, Vec<usize>> = HashMap::new();
     for (index, member) in members.iter().enumerate() {
         member.owned.iter().for_each(|partition| held.entry(partition).or_default().push(index));
     }
     let mut shares = assign(members, counts);
     for (index, share) in shares.iter_mut().enumerate() {
-        share.retain(|partition| held.get(partition).is_none_or(|holders| holders.iter().all(|holder| *holder == index)));
+        share.retain(|partition| {
+            held.get(partition).is_none_or(|holders| holders.iter().all(|holder| *holder == index))
+        });
     }
     shares
 }

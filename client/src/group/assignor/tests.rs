@@ -4,8 +4,7 @@ use proptest::prelude::*;
 
 use super::{Assignor, Member, TopicPartition};
 
-const ALL: [Assignor; 4] =
-    [Assignor::Range, Assignor::RoundRobin, Assignor::Sticky, Assignor::CooperativeSticky];
+const ALL: [Assignor; 4] = [Assignor::Range, Assignor::RoundRobin, Assignor::Sticky, Assignor::CooperativeSticky];
 
 fn member(id: &str, topics: &[&str]) -> Member {
     let topics = topics.iter().map(|topic| (*topic).to_owned()).collect();
@@ -80,11 +79,8 @@ fn sticky_moves_no_more_than_the_newcomer_needs() {
 #[test]
 fn claim_of_an_older_generation_gives_way_and_a_disputed_one_counts_for_neither() {
     let all = counts(&[("a", 2)]);
-    let owner = |id: &str, generation| Member {
-        owned: [TopicPartition::new("a", 0)].into(),
-        generation,
-        ..member(id, &["a"])
-    };
+    let owner =
+        |id: &str, generation| Member { owned: [TopicPartition::new("a", 0)].into(), generation, ..member(id, &["a"]) };
     assert_eq!(short(&Assignor::Sticky.assign(&[owner("m0", 4), owner("m1", 5)], &all)), ["a1", "a0"]);
     let shares = Assignor::Sticky.assign(&[owner("m0", 5), owner("m1", 5)], &all);
     assert_eq!(shares.iter().map(BTreeSet::len).collect::<Vec<_>>(), [1, 1]);
@@ -100,7 +96,8 @@ fn arbitrary_counts() -> impl Strategy<Value = BTreeMap<String, i32>> {
 fn arbitrary_members(equal: bool) -> impl Strategy<Value = Vec<Member>> {
     let topics = prop::collection::btree_set(prop::sample::select(&TOPICS[..]).prop_map(str::to_owned), 1..4);
     let claim = (prop::sample::select(&TOPICS[..]), 0..10_i32);
-    let claims = prop::collection::btree_set(claim.prop_map(|(topic, number)| TopicPartition::new(topic, number)), 0..12);
+    let claims =
+        prop::collection::btree_set(claim.prop_map(|(topic, number)| TopicPartition::new(topic, number)), 0..12);
     let member = (topics, claims, -1..4_i32, any::<bool>());
     prop::collection::vec(member, 1..7).prop_map(move |members| {
         let first = members[0].0.clone();

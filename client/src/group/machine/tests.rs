@@ -156,7 +156,8 @@ fn dynamic_member_leaves_and_a_static_one_keeps_its_place() {
 
 #[test]
 fn refusal_for_good_is_told_and_nothing_more_is_asked() {
-    for code in [ErrorCode::FencedInstanceId, ErrorCode::GroupAuthorizationFailed, ErrorCode::InconsistentGroupProtocol] {
+    for code in [ErrorCode::FencedInstanceId, ErrorCode::GroupAuthorizationFailed, ErrorCode::InconsistentGroupProtocol]
+    {
         let mut member = Membership::new(true, true);
         member.on(Event::Subscribed);
         assert_eq!(member.on(Event::JoinRefused { code, member_id: String::new() }), []);

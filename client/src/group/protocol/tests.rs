@@ -6,8 +6,7 @@ use proptest::prelude::*;
 use super::{Subscription, decode_assignment, decode_member, encode_assignment, encode_subscription};
 use crate::group::assignor::{Assignor, TopicPartition};
 
-const ALL: [Assignor; 4] =
-    [Assignor::Range, Assignor::RoundRobin, Assignor::Sticky, Assignor::CooperativeSticky];
+const ALL: [Assignor; 4] = [Assignor::Range, Assignor::RoundRobin, Assignor::Sticky, Assignor::CooperativeSticky];
 
 fn partitions(names: &[(&str, i32)]) -> BTreeSet<TopicPartition> {
     names.iter().map(|(topic, partition)| TopicPartition::new(*topic, *partition)).collect()

@@ -50,10 +50,8 @@ const UNSENT: Event = Event::Settled { sent: false };
 
 #[test]
 fn transaction_of_version_2_is_ended_once_its_records_are_settled() {
-    let machine = check(
-        Protocol::V2,
-        vec![(commit(1), &["Settle 1"]), (SENT, &["End(Commit) 1"]), (V2, &["Ok 1", "Release 2"])],
-    );
+    let machine =
+        check(Protocol::V2, vec![(commit(1), &["Settle 1"]), (SENT, &["End(Commit) 1"]), (V2, &["Ok 1", "Release 2"])]);
     assert!(machine.is_idle());
 }
 
