@@ -5,7 +5,7 @@ CARGO ?= cargo
 BUILD := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-needs lint format bench backlog bench-zero-copy build-bench simulate
+.PHONY: help demo build test test-needs lint format bench backlog bench-zero-copy build-bench simulate fuzz
 
 help: ## List what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 18
@@ -50,3 +50,6 @@ build-bench:
 simulate: ## The log against a plain model on a failing disk, until it breaks; SEED=n tells one story
 	PILLION_SIMULATE=$(SEED) $(CARGO) test --release --package pillion-broker --lib -- --ignored --nocapture \
 		log::simulation::stories_without_end
+
+fuzz: ## Whatever reads bytes from outside against bytes of all kinds, a minute each; FUZZ_SECONDS=60
+	@CARGO="$(CARGO)" FUZZ_SECONDS="$(FUZZ_SECONDS)" FUZZ_TARGETS="$(FUZZ_TARGETS)" bash fuzz/run.sh

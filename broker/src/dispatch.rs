@@ -53,6 +53,8 @@ pub(crate) enum Resource {
     Topic,
     /// The group the request names.
     Group,
+    /// The transactional id the request names.
+    TransactionalId,
 }
 
 /// One API.
@@ -111,6 +113,8 @@ pub(crate) static APIS: &[Api] = &[
     api!(HeartbeatRequest, Read on Group, handlers::heartbeat::handle),
     api!(LeaveGroupRequest, Read on Group, handlers::leave_group::handle),
     api!(SyncGroupRequest, Read on Group, handlers::sync_group::handle),
+    api!(DescribeGroupsRequest, Describe on Group, handlers::describe_groups::handle),
+    api!(ListGroupsRequest, Describe on Cluster, handlers::list_groups::handle),
     // Version 5 is in Kafka 4.4's schemas, but its brokers answer up to 4.
     api!(ApiVersionsRequest, Unchecked on Cluster, handlers::api_versions::handle, 0..=4),
     api!(CreateTopicsRequest, Create on Topic, handlers::create_topics::handle),
@@ -118,11 +122,34 @@ pub(crate) static APIS: &[Api] = &[
     api!(DeleteRecordsRequest, Delete on Topic, handlers::delete_records::handle),
     api!(InitProducerIdRequest, IdempotentWrite on Cluster, handlers::init_producer_id::handle),
     api!(OffsetForLeaderEpochRequest, Describe on Topic, handlers::offset_for_leader_epoch::handle),
+    api!(AddPartitionsToTxnRequest, Write on TransactionalId, handlers::add_partitions_to_txn::handle),
+    api!(AddOffsetsToTxnRequest, Write on TransactionalId, handlers::add_offsets_to_txn::handle),
+    api!(EndTxnRequest, Write on TransactionalId, handlers::end_txn::handle),
+    api!(WriteTxnMarkersRequest, Alter on Cluster, handlers::write_txn_markers::handle),
+    api!(TxnOffsetCommitRequest, Read on Group, handlers::txn_offset_commit::handle),
+    api!(DescribeAclsRequest, Describe on Cluster, handlers::describe_acls::handle),
     api!(DescribeConfigsRequest, DescribeConfigs on Topic, handlers::describe_configs::handle),
     api!(AlterConfigsRequest, AlterConfigs on Topic, handlers::alter_configs::handle),
+    api!(AlterReplicaLogDirsRequest, Alter on Cluster, handlers::alter_replica_log_dirs::handle),
+    api!(DescribeLogDirsRequest, Describe on Cluster, handlers::describe_log_dirs::handle),
     api!(CreatePartitionsRequest, Alter on Topic, handlers::create_partitions::handle),
+    api!(DescribeDelegationTokenRequest, Describe on Cluster, handlers::describe_delegation_token::handle),
+    api!(DeleteGroupsRequest, Delete on Group, handlers::delete_groups::handle),
+    api!(ElectLeadersRequest, Alter on Cluster, handlers::elect_leaders::handle),
     api!(IncrementalAlterConfigsRequest, AlterConfigs on Topic, handlers::incremental_alter_configs::handle),
+    api!(AlterPartitionReassignmentsRequest, Alter on Cluster, handlers::alter_partition_reassignments::handle),
+    api!(ListPartitionReassignmentsRequest, Describe on Cluster, handlers::list_partition_reassignments::handle),
+    api!(OffsetDeleteRequest, Delete on Group, handlers::offset_delete::handle),
+    api!(DescribeClientQuotasRequest, DescribeConfigs on Cluster, handlers::describe_client_quotas::handle),
+    api!(DescribeUserScramCredentialsRequest, Describe on Cluster, handlers::describe_user_scram_credentials::handle),
+    api!(DescribeQuorumRequest, Describe on Cluster, handlers::describe_quorum::handle),
+    api!(UpdateFeaturesRequest, Alter on Cluster, handlers::update_features::handle),
     api!(DescribeClusterRequest, Describe on Cluster, handlers::describe_cluster::handle),
+    api!(DescribeProducersRequest, Read on Topic, handlers::describe_producers::handle),
+    api!(DescribeTransactionsRequest, Describe on TransactionalId, handlers::describe_transactions::handle),
+    api!(ListTransactionsRequest, Describe on TransactionalId, handlers::list_transactions::handle),
+    api!(ListConfigResourcesRequest, DescribeConfigs on Cluster, handlers::list_config_resources::handle),
+    api!(DescribeTopicPartitionsRequest, Describe on Topic, handlers::describe_topic_partitions::handle),
 ];
 
 /// A request on its way to its handler.
@@ -138,7 +165,7 @@ pub(crate) struct Call {
 
 impl Call {
     fn decode<M: Message>(&self) -> Result<M, DecodeError> {
-        M::read(&mut Reader::new(&self.body), self.header.api_version)
+        M::read(&mut Reader::for_request(&self.body), self.header.api_version)
     }
 
     /// The request's version.
@@ -223,6 +250,35 @@ fn is_allowed(principal: &Principal, _operation: Operation, _resource: Resource)
     }
 }
 
+/// What a frame asks for, its body not yet read.
+pub(crate) struct Parsed {
+    /// Its header.
+    pub(crate) header: RequestHeader,
+    /// Its API, which need not be served in the version asked for.
+    pub(crate) api: &'static Api,
+    /// Where the body begins, in a version that is served.
+    pub(crate) body: Option<Bytes>,
+}
+
+/// Reads a frame's header, and its tagged fields where the version is served.
+///
+/// # Errors
+/// [`DispatchError::Header`], [`DispatchError::UnknownApi`].
+pub(crate) fn parse(frame: &Bytes) -> Result<Parsed, DispatchError> {
+    let mut reader = Reader::for_request(frame);
+    let header = RequestHeader::decode(&mut reader).map_err(DispatchError::Header)?;
+    let api = APIS.iter().find(|api| api.key == header.api_key);
+    let api = api.ok_or(DispatchError::UnknownApi(header.api_key))?;
+    if !api.served.contains(&header.api_version) {
+        return Ok(Parsed { header, api, body: None });
+    }
+    if header.api_version >= api.flexible_from {
+        RequestHeader::skip_tagged_fields(&mut reader).map_err(DispatchError::Header)?;
+    }
+    let body = Some(frame.slice(reader.position()..));
+    Ok(Parsed { header, api, body })
+}
+
 /// Parses a frame and calls its handler.
 ///
 /// # Errors
@@ -233,28 +289,23 @@ pub(crate) fn dispatch(
     queue: &Arc<crate::network::ResponseQueue>,
     frame: Frame,
 ) -> Result<Flow, DispatchError> {
-    let mut reader = Reader::new(&frame.bytes);
-    let header = RequestHeader::decode(&mut reader).map_err(DispatchError::Header)?;
-    let (key, version) = (header.api_key, header.api_version);
-    let api = APIS.iter().find(|api| api.key == key).ok_or(DispatchError::UnknownApi(key))?;
+    let Parsed { header, api, body } = parse(&frame.bytes)?;
+    let version = header.api_version;
     let (principal, operation, resource) = (&session.principal, api.operation, api.resource);
     if !is_allowed(principal, operation, resource) {
         return Err(DispatchError::Denied { principal: principal.clone(), operation, resource });
     }
     let responder = || Responder::new(Arc::clone(queue), header.correlation_id, version);
-    if !api.served.contains(&version) {
-        if key == API_VERSIONS_KEY {
+    let Some(body) = body else {
+        if api.key == API_VERSIONS_KEY {
             // A client newer than this broker is told in version 0 what it may ask (KIP-511).
             handlers::api_versions::answer_unsupported(responder());
             return Ok(Flow::Done);
         }
         return Err(DispatchError::UnsupportedVersion { api: api.name, version });
-    }
-    if version >= api.flexible_from {
-        RequestHeader::skip_tagged_fields(&mut reader).map_err(DispatchError::Header)?;
-    }
-    let body = frame.bytes.slice(reader.position()..);
+    };
+    let responder = responder();
     let (broker, session) = (Arc::clone(broker), session.clone());
-    let call = Call { broker, session, responder: responder(), header, body, _memory: frame.memory };
+    let call = Call { broker, session, responder, header, body, _memory: frame.memory };
     (api.handle)(call).map_err(|source| DispatchError::Body { api: api.name, version, source })
 }

@@ -12,9 +12,14 @@ mod descriptors;
 mod disk;
 mod dispatch;
 mod error_codes;
+mod features;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod groups;
 mod handlers;
+mod hosting;
 pub mod inspect;
+mod internal_topics;
 mod kafka_directory;
 #[cfg(test)]
 #[path = "../tests/fixtures/kafka.rs"]
@@ -29,6 +34,7 @@ mod partition;
 mod start;
 mod sync;
 mod topic_config;
+mod transactions;
 
 pub use catalogue::CatalogueError;
 pub use config::{BrokerConfig, ConfigError, Durability, ListenerConfig};

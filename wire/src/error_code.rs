@@ -129,6 +129,7 @@ pub enum ErrorCode {
     TelemetryTooLarge = 118,
     InvalidRegistration = 119,
     TransactionAbortable = 120,
+    InvalidRegularExpression = 128,
 }
 
 /// Every code with its name in the protocol guide.
@@ -255,6 +256,7 @@ const CODES: &[(ErrorCode, &str)] = &[
     (ErrorCode::TelemetryTooLarge, "TELEMETRY_TOO_LARGE"),
     (ErrorCode::InvalidRegistration, "INVALID_REGISTRATION"),
     (ErrorCode::TransactionAbortable, "TRANSACTION_ABORTABLE"),
+    (ErrorCode::InvalidRegularExpression, "INVALID_REGULAR_EXPRESSION"),
 ];
 
 impl ErrorCode {

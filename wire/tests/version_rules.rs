@@ -131,10 +131,19 @@ fn requests_and_responses_belong_to_the_same_api() {
     check_pair::<DeleteRecordsRequest>(21, "DeleteRecords");
     check_pair::<InitProducerIdRequest>(22, "InitProducerId");
     check_pair::<OffsetForLeaderEpochRequest>(23, "OffsetForLeaderEpoch");
+    check_pair::<AddPartitionsToTxnRequest>(24, "AddPartitionsToTxn");
+    check_pair::<AddOffsetsToTxnRequest>(25, "AddOffsetsToTxn");
+    check_pair::<EndTxnRequest>(26, "EndTxn");
+    check_pair::<WriteTxnMarkersRequest>(27, "WriteTxnMarkers");
+    check_pair::<TxnOffsetCommitRequest>(28, "TxnOffsetCommit");
     check_pair::<DescribeConfigsRequest>(32, "DescribeConfigs");
     check_pair::<AlterConfigsRequest>(33, "AlterConfigs");
     check_pair::<CreatePartitionsRequest>(37, "CreatePartitions");
     check_pair::<DeleteGroupsRequest>(42, "DeleteGroups");
     check_pair::<IncrementalAlterConfigsRequest>(44, "IncrementalAlterConfigs");
+    check_pair::<OffsetDeleteRequest>(47, "OffsetDelete");
     check_pair::<DescribeClusterRequest>(60, "DescribeCluster");
+    check_pair::<DescribeProducersRequest>(61, "DescribeProducers");
+    check_pair::<DescribeTransactionsRequest>(65, "DescribeTransactions");
+    check_pair::<ListTransactionsRequest>(66, "ListTransactions");
 }

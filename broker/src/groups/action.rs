@@ -3,22 +3,17 @@
 //! Invariant: an answer that depends on a record is inside the record's `Then`, so that it cannot leave before the
 //! record is durable.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use pillion_wire::ErrorCode;
 
-use super::event::WaiterId;
+use super::event::{Producer, WaiterId};
 use super::record::GroupRecord;
 
 /// One thing to do, in the order given.
-#[derive(Debug)]
-pub(crate) enum Action {
-    /// Answer a request now.
-    Answer(WaiterId, Answer),
-    /// Append the records, and hand the whole back to `GroupShard::persisted` once they are durable.
-    Persist(Persist),
-}
+pub(crate) type Action = crate::hosting::Action<Answer, Persist, Infallible>;
 
 /// Records that belong together, and what they wait for.
 #[derive(Debug)]
@@ -27,11 +22,19 @@ pub(crate) struct Persist {
     pub(crate) group_id: Arc<str>,
     /// To be appended in this order, in one batch.
     pub(crate) records: Vec<GroupRecord>,
+    /// The producer whose transaction they are part of: the batch is then its own, transactional, without a sequence,
+    /// and may be refused alone ([`super::shard::GroupShard::persist_refused`]).
+    pub(crate) producer: Option<Producer>,
     /// What happens when they are durable.
     pub(super) then: Then,
 }
 
 impl Persist {
+    /// Records outside any transaction.
+    pub(super) fn new(group_id: &Arc<str>, records: Vec<GroupRecord>, then: Then) -> Self {
+        Self { group_id: Arc::clone(group_id), records, producer: None, then }
+    }
+
     /// About how many bytes its records take.
     pub(super) fn approximate_bytes(&self) -> usize {
         self.records.iter().map(GroupRecord::approximate_bytes).sum()
@@ -49,10 +52,24 @@ pub(super) enum Then {
     Assign { generation: i32, assignments: Vec<(Arc<str>, Bytes)> },
     /// A static member's new id is in the log: let it go on in the generation it came back to.
     AdmitStatic { member_id: Arc<str>, waiter: WaiterId, generation: i32, answer: JoinAnswer },
-    /// The records' offsets may be fetched now, and their commit be answered.
+    /// The records' offsets may be fetched now, or wait for their transaction's end, and their commit be answered.
     Commit { waiter: WaiterId, results: Vec<ErrorCode> },
+    /// The group and all its offsets are gone.
+    DeleteGroup(WaiterId),
+    /// Some of its offsets are gone.
+    DeleteOffsets { waiter: WaiterId, results: Vec<ErrorCode> },
     /// Expired offsets (and, with the last of them, an empty group) are gone.
     Forget,
+}
+
+impl Then {
+    /// Whether the records change offsets, and were counted as under way since they were given out.
+    pub(super) fn is_about_offsets(&self) -> bool {
+        match self {
+            Self::Commit { .. } | Self::DeleteGroup(_) | Self::DeleteOffsets { .. } | Self::Forget => true,
+            Self::Nothing | Self::Answer(..) | Self::Assign { .. } | Self::AdmitStatic { .. } => false,
+        }
+    }
 }
 
 /// The answer to one request.
@@ -64,8 +81,12 @@ pub(crate) enum Answer {
     Sync(SyncAnswer),
     /// To LeaveGroup: one result for each member named, in the request's order.
     Leave(Vec<ErrorCode>),
-    /// To OffsetCommit: one result for each partition named, in the request's order.
+    /// To OffsetCommit and TxnOffsetCommit: one result for each partition named, in the request's order.
     Commit(Vec<ErrorCode>),
+    /// To DeleteGroups, for one group.
+    DeleteGroup(ErrorCode),
+    /// To OffsetDelete: one result for each partition named, in the request's order, or one error for all.
+    DeleteOffsets(Result<Vec<ErrorCode>, ErrorCode>),
 }
 
 /// JoinGroup's answer; the fields are the response's.

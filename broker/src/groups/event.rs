@@ -9,11 +9,8 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use super::record::CommittedOffset;
-
-/// Names one parked request. The coordinator chooses it, unique while the request is unanswered; the state machine
-/// answers each exactly once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct WaiterId(pub(crate) u64);
+pub(crate) use crate::hosting::WaiterId;
+use crate::partition::MarkerGuard;
 
 /// One assignment strategy a member offers, with the subscription it would use under it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,7 +102,27 @@ pub(crate) struct LeavingMember {
     pub(crate) reason: Option<String>,
 }
 
-/// OffsetCommit (key 8).
+/// The producer of a transaction, as it names itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Producer {
+    /// Producer id.
+    pub(crate) id: i64,
+    /// Its epoch.
+    pub(crate) epoch: i16,
+    /// What the transaction coordinator was asked under, for the partition to see whether the answer still holds.
+    pub(crate) guard: Option<MarkerGuard>,
+}
+
+/// A marker that the transaction coordinator had written into a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TransactionEnd {
+    /// Where it is in the log: everything of the producer before it belongs to the transaction.
+    pub(crate) marker_offset: i64,
+    /// Whether the transaction is committed; else it is aborted.
+    pub(crate) is_committed: bool,
+}
+
+/// OffsetCommit (key 8), or TxnOffsetCommit (key 28).
 #[derive(Clone, Debug)]
 pub(crate) struct Commit {
     /// Who is answered.
@@ -116,7 +133,9 @@ pub(crate) struct Commit {
     pub(crate) group_instance_id: Option<Arc<str>>,
     /// −1 for a consumer without group membership.
     pub(crate) generation: i32,
-    /// From version 9 an unknown group is GROUP_ID_NOT_FOUND; before, ILLEGAL_GENERATION.
+    /// Whose transaction the offsets wait for; `None` for OffsetCommit.
+    pub(crate) producer: Option<Producer>,
+    /// From OffsetCommit 9 and TxnOffsetCommit 6 on an unknown group is GROUP_ID_NOT_FOUND; before, ILLEGAL_GENERATION.
     pub(crate) knows_group_id_not_found: bool,
     /// Answered in this order.
     pub(crate) offsets: Vec<PartitionOffset>,
@@ -131,6 +150,15 @@ pub(crate) struct PartitionOffset {
     pub(crate) partition: i32,
     /// What is to be remembered; its commit timestamp is set when the commit is accepted.
     pub(crate) committed: CommittedOffset,
+}
+
+/// OffsetDelete (key 47).
+#[derive(Clone, Debug)]
+pub(crate) struct DeleteOffsets {
+    /// Who is answered.
+    pub(crate) waiter: WaiterId,
+    /// Topic and partition; answered in this order.
+    pub(crate) partitions: Vec<(Arc<str>, i32)>,
 }
 
 impl Join {

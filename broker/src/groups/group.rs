@@ -11,7 +11,7 @@
 //! Dead is a group whose deletion is on its way into the log.
 //!
 //! Each event of the protocol has its file: `join` and `static_join`, `rebalance`, `sync`, `heartbeat`, `leave`,
-//! `commit`, `expiry`; `load` brings a group back from the log.
+//! `commit`, `expiry`, `retention`; `describe` shows it, `load` brings a group back from the log.
 //!
 //! Invariants: the generation grows with every completed join and never goes back while the group is in memory; in
 //! Empty and Dead there are no members; every parked request is answered once, whatever becomes of its member.
@@ -32,6 +32,8 @@ use super::moment::{Moment, MonotonicMs};
 use super::record::{GroupMetadata, GroupRecord};
 
 mod commit;
+mod delete;
+mod describe;
 mod expiry;
 mod heartbeat;
 mod join;
@@ -57,6 +59,19 @@ pub(crate) enum GroupState {
     Dead,
 }
 
+impl GroupState {
+    /// As Kafka's tools know it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Empty => "Empty",
+            Self::PreparingRebalance => "PreparingRebalance",
+            Self::CompletingRebalance => "CompletingRebalance",
+            Self::Stable => "Stable",
+            Self::Dead => "Dead",
+        }
+    }
+}
+
 /// What surrounds one event: the limits, the time, and the list its consequences go to.
 pub(super) struct Turn<'a> {
     pub(super) limits: &'a GroupLimits,
@@ -70,7 +85,7 @@ impl Turn<'_> {
     }
 
     pub(super) fn persist(&mut self, group_id: &Arc<str>, records: Vec<GroupRecord>, then: Then) {
-        self.actions.push(Action::Persist(Persist { group_id: Arc::clone(group_id), records, then }));
+        self.actions.push(Action::Persist(Persist::new(group_id, records, then)));
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use pillion_wire::ErrorCode;
 
 use super::action::{Action, Answer, JoinAnswer, Persist, SyncAnswer, Then};
-use super::event::{Heartbeat, Join, Leave, Sync};
+use super::event::{Heartbeat, Join, Leave, Sync, WaiterId};
 use super::group::leave::leave_unknown_group;
 use super::group::{Group, Turn};
 use super::limits::{GROUPS_PER_SHARD_MAX, GroupLimits, MEMBER_METADATA_BYTES_MAX, PROTOCOLS_MAX, TEXT_BYTES_MAX};
@@ -22,9 +22,14 @@ use super::moment::{Moment, MonotonicMs};
 use super::offsets::Offsets;
 
 mod commit;
+mod delete;
+mod describe;
 mod fetch;
 mod replay;
 mod retention;
+mod transactions;
+
+use transactions::ProducersUnderWay;
 
 /// The groups of one partition of `__consumer_offsets`, and their committed offsets.
 #[derive(Debug)]
@@ -33,6 +38,9 @@ pub(crate) struct GroupShard {
     groups: HashMap<Arc<str>, Scheduled>,
     schedule: BTreeSet<(MonotonicMs, Arc<str>)>,
     offsets: Offsets,
+    producers_under_way: ProducersUnderWay,
+    /// Groups that are to be deleted once nothing of theirs is on its way into the log, and who asked for it.
+    deletions: HashMap<Arc<str>, WaiterId>,
     /// When offsets were last looked through for old ones.
     retention_checked: Option<Moment>,
 }
@@ -52,6 +60,8 @@ impl GroupShard {
             groups: HashMap::new(),
             schedule: BTreeSet::new(),
             offsets: Offsets::default(),
+            producers_under_way: ProducersUnderWay::default(),
+            deletions: HashMap::new(),
             retention_checked: None,
         }
     }
@@ -128,11 +138,20 @@ impl GroupShard {
         self.schedule.first().map(|(deadline, _)| *deadline)
     }
 
-    /// The records of a [`Persist`] are durable, and so is everything given out before it.
-    pub(crate) fn persisted(&mut self, persist: Persist, now: Moment, actions: &mut Vec<Action>) {
-        let Persist { group_id, records, then } = persist;
+    /// The records of a [`Persist`] are durable, the first at `base_offset` of the log, the others right behind it, and so
+    /// is everything given out before it.
+    pub(crate) fn persisted(&mut self, persist: Persist, base_offset: i64, now: Moment, actions: &mut Vec<Action>) {
+        let Persist { group_id, records, producer, then } = persist;
+        if then.is_about_offsets() {
+            match producer {
+                Some(producer) => self.apply_pending_records(records, base_offset, producer.id),
+                None => self.apply_records(records, base_offset),
+            }
+            self.append_ended(&group_id, actions);
+        }
         match then {
             Then::Nothing => {}
+            Then::Forget => self.forget_if_of_no_use(&group_id, now, actions),
             Then::Answer(waiter, answer) => actions.push(Action::Answer(waiter, answer)),
             Then::Assign { generation, assignments } => {
                 self.with_group(&group_id, now, actions, |group, turn| group.assign(generation, assignments, turn));
@@ -142,31 +161,36 @@ impl GroupShard {
                     group.admit_static(&member_id, waiter, generation, answer, turn);
                 });
             }
-            Then::Commit { waiter, results } => {
-                self.apply_offsets(&group_id, records);
-                actions.push(Action::Answer(waiter, Answer::Commit(results)));
+            Then::Commit { waiter, results } => actions.push(Action::Answer(waiter, Answer::Commit(results))),
+            Then::DeleteGroup(waiter) => {
+                actions.push(Action::Answer(waiter, Answer::DeleteGroup(ErrorCode::None)));
             }
-            Then::Forget => self.apply_offsets(&group_id, records),
+            Then::DeleteOffsets { waiter, results } => {
+                actions.push(Action::Answer(waiter, Answer::DeleteOffsets(Ok(results))));
+                self.forget_if_of_no_use(&group_id, now, actions);
+            }
         }
     }
 
     /// An append has failed: answers those that only waited for it. [`GroupShard::unload`] is to follow.
     pub(crate) fn persist_failed(&mut self, persist: Persist, error: ErrorCode, actions: &mut Vec<Action>) {
-        match persist.then {
-            Then::Answer(waiter, Answer::Leave(results)) => {
-                actions.push(Action::Answer(waiter, Answer::Leave(vec![error; results.len()])));
-            }
-            Then::Commit { waiter, results } => {
-                actions.push(Action::Answer(waiter, Answer::Commit(vec![error; results.len()])));
-            }
-            Then::Answer(waiter, answer) => actions.push(Action::Answer(waiter, answer)),
+        let (waiter, answer) = match persist.then {
+            Then::Answer(waiter, Answer::Leave(results)) => (waiter, Answer::Leave(vec![error; results.len()])),
+            Then::Commit { waiter, results } => (waiter, Answer::Commit(vec![error; results.len()])),
+            Then::DeleteGroup(waiter) => (waiter, Answer::DeleteGroup(error)),
+            Then::DeleteOffsets { waiter, .. } => (waiter, Answer::DeleteOffsets(Err(error))),
+            Then::Answer(waiter, answer) => (waiter, answer),
             // Members wait in their group, and are answered as it is unloaded.
-            Then::Nothing | Then::Assign { .. } | Then::AdmitStatic { .. } | Then::Forget => {}
-        }
+            Then::Nothing | Then::Assign { .. } | Then::AdmitStatic { .. } | Then::Forget => return,
+        };
+        actions.push(Action::Answer(waiter, answer));
     }
 
     /// Answers everyone who waits, and forgets everything.
     pub(crate) fn unload(&mut self, error: ErrorCode, now: Moment, actions: &mut Vec<Action>) {
+        for (_, waiter) in self.deletions.drain() {
+            actions.push(Action::Answer(waiter, Answer::DeleteGroup(error)));
+        }
         let mut turn = Turn { limits: &self.limits, now, actions };
         for scheduled in self.groups.values_mut() {
             scheduled.group.unload(error, &mut turn);
@@ -174,6 +198,7 @@ impl GroupShard {
         self.groups.clear();
         self.schedule.clear();
         self.offsets = Offsets::default();
+        self.producers_under_way = ProducersUnderWay::default();
     }
 
     fn check_join(&self, group_id: &str, join: &Join) -> Result<(), ErrorCode> {

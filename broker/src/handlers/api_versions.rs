@@ -1,14 +1,15 @@
 //! ApiVersions (18), versions 0 to 4: which APIs there are, and the cluster's features.
 //!
 //! The list is the dispatch table. A version above what is known gets version 0 with UNSUPPORTED_VERSION on the same
-//! connection; a client name that is not one gets INVALID_REQUEST (KIP-511). Features: none are finalized until
-//! transactions are here, so Java clients do not use transactions v2 (KIP-890).
+//! connection; a client name that is not one gets INVALID_REQUEST (KIP-511). Features are those of the table; clients
+//! of version 3 cannot read one whose lowest level is 0 (KAFKA-17011).
 
 use pillion_wire::ErrorCode;
-use pillion_wire::messages::api_versions::ApiVersion;
+use pillion_wire::messages::api_versions::{ApiVersion, FinalizedFeatureKey, SupportedFeatureKey};
 use pillion_wire::messages::{ApiVersionsRequest, ApiVersionsResponse};
 
 use crate::dispatch::{APIS, Call, Flow};
+use crate::features::{self, FEATURES, Feature};
 use crate::network::Responder;
 
 /// Answers the list.
@@ -19,7 +20,13 @@ pub(crate) fn handle(call: Call, request: ApiVersionsRequest) -> Flow {
             ApiVersionsResponse { error_code: ErrorCode::InvalidRequest.code(), ..ApiVersionsResponse::default() };
         return call.answer(&response);
     }
-    call.answer(&list(ErrorCode::None))
+    let lowest = if call.version() == 3 { 1 } else { 0 };
+    call.answer(&ApiVersionsResponse {
+        supported_features: FEATURES.iter().filter(|feature| feature.min >= lowest).map(supported).collect(),
+        finalized_features_epoch: features::EPOCH,
+        finalized_features: FEATURES.iter().filter(|feature| feature.finalized > 0).map(finalized).collect(),
+        ..list(ErrorCode::None)
+    })
 }
 
 /// Tells a newer client what it may ask.
@@ -34,6 +41,15 @@ fn list(error: ErrorCode) -> ApiVersionsResponse {
         max_version: *api.advertised.end(),
     };
     ApiVersionsResponse { error_code: error.code(), api_keys: APIS.iter().map(version).collect(), ..Default::default() }
+}
+
+fn supported(feature: &Feature) -> SupportedFeatureKey {
+    SupportedFeatureKey { name: feature.name.to_owned(), min_version: feature.min, max_version: feature.max }
+}
+
+fn finalized(feature: &Feature) -> FinalizedFeatureKey {
+    let (max_version_level, min_version_level) = (feature.finalized, feature.finalized);
+    FinalizedFeatureKey { name: feature.name.to_owned(), max_version_level, min_version_level }
 }
 
 /// Letters, digits, dots and dashes, with a letter or digit at both ends (KIP-511).

@@ -10,21 +10,12 @@ use pillion_wire::messages::offset_commit::{
     OffsetCommitRequestPartition, OffsetCommitRequestTopic, OffsetCommitResponsePartition, OffsetCommitResponseTopic,
 };
 use pillion_wire::messages::{OffsetCommitRequest, OffsetCommitResponse};
-use uuid::Uuid;
 
-use crate::catalogue::{Topic, TopicsSnapshot};
+use super::commit_outcome::{AskedPartition, AskedTopic, Naming, Outcome, TopicResult, fill, sort};
 use crate::dispatch::{Call, Flow};
 use crate::groups::action::Answer;
-use crate::groups::event::{Commit, PartitionOffset, WaiterId};
-use crate::groups::record::CommittedOffset;
+use crate::groups::event::{Commit, WaiterId};
 use crate::network::Responder;
-
-/// What to answer for each topic; partitions not refused yet have `None`.
-struct Outcome {
-    name: String,
-    topic_id: Uuid,
-    partitions: Vec<(i32, Option<ErrorCode>)>,
-}
 
 /// Commits what exists, and answers with the rest refused.
 pub(crate) fn handle(call: Call, request: OffsetCommitRequest) -> Flow {
@@ -34,12 +25,8 @@ pub(crate) fn handle(call: Call, request: OffsetCommitRequest) -> Flow {
         retention_ms => Some(crate::clock::now_ms().saturating_add(retention_ms)),
     };
     let topics = call.broker.topics.snapshot();
-    let mut offsets = Vec::new();
-    let outcomes: Vec<Outcome> = request
-        .topics
-        .into_iter()
-        .map(|topic| sort(&topics, version, topic, expire_timestamp_ms, &mut offsets))
-        .collect();
+    let naming = if version >= 10 { Naming::ById } else { Naming::ByName };
+    let (outcomes, offsets) = sort(&topics, naming, expire_timestamp_ms, request.topics.into_iter().map(asked_topic));
     let responder = call.responder;
     if offsets.is_empty() {
         answer(responder, outcomes, Ok(&[]));
@@ -58,6 +45,7 @@ pub(crate) fn handle(call: Call, request: OffsetCommitRequest) -> Flow {
         member_id: Arc::from(request.member_id),
         group_instance_id: request.group_instance_id.map(Arc::from),
         generation: request.generation_id_or_member_epoch,
+        producer: None,
         knows_group_id_not_found: version >= 9,
         offsets,
     };
@@ -71,75 +59,24 @@ pub(crate) fn handle(call: Call, request: OffsetCommitRequest) -> Flow {
     Flow::Done
 }
 
-/// Puts a topic's existing partitions among the offsets to commit, and refuses the others.
-fn sort(
-    topics: &TopicsSnapshot,
-    version: i16,
-    asked: OffsetCommitRequestTopic,
-    expire_timestamp_ms: Option<i64>,
-    offsets: &mut Vec<PartitionOffset>,
-) -> Outcome {
-    let (found, unknown) = match version {
-        ..10 => (topics.by_name(&asked.name), ErrorCode::UnknownTopicOrPartition),
-        _ => (topics.by_id(&asked.topic_id), ErrorCode::UnknownTopicId),
+fn asked_topic(topic: OffsetCommitRequestTopic) -> AskedTopic {
+    let partition = |partition: OffsetCommitRequestPartition| AskedPartition {
+        index: partition.partition_index,
+        offset: partition.committed_offset,
+        leader_epoch: partition.committed_leader_epoch,
+        metadata: partition.committed_metadata,
     };
-    let partitions = asked
-        .partitions
-        .into_iter()
-        .map(|partition| {
-            let index = partition.partition_index;
-            let Some(topic) = found else { return (index, Some(unknown)) };
-            if topic.partition(index).is_none() {
-                return (index, Some(ErrorCode::UnknownTopicOrPartition));
-            }
-            offsets.push(offset(topic, partition, asked.topic_id, expire_timestamp_ms));
-            (index, None)
-        })
-        .collect();
-    Outcome { name: asked.name, topic_id: asked.topic_id, partitions }
+    let partitions = topic.partitions.into_iter().map(partition).collect();
+    AskedTopic { name: topic.name, topic_id: topic.topic_id, partitions }
 }
 
-fn offset(
-    topic: &Topic,
-    asked: OffsetCommitRequestPartition,
-    topic_id: Uuid,
-    expire_timestamp_ms: Option<i64>,
-) -> PartitionOffset {
-    PartitionOffset {
-        topic: Arc::clone(&topic.name),
-        partition: asked.partition_index,
-        committed: CommittedOffset {
-            offset: asked.committed_offset,
-            leader_epoch: asked.committed_leader_epoch,
-            metadata: Arc::from(asked.committed_metadata.unwrap_or_default()),
-            commit_timestamp_ms: 0,
-            expire_timestamp_ms,
-            topic_id,
-        },
-    }
-}
-
-/// Fills in the results of those that were not refused, in their order, or one error for all of them.
 fn answer(responder: Responder, outcomes: Vec<Outcome>, results: Result<&[ErrorCode], ErrorCode>) {
-    let mut committed = results.unwrap_or_default().iter();
-    let mut result = || match results {
-        Ok(_) => committed.next().copied().unwrap_or(ErrorCode::UnknownServerError),
-        Err(error) => error,
+    let partition = |(partition_index, error_code)| OffsetCommitResponsePartition { partition_index, error_code };
+    let topic = |TopicResult { name, topic_id, partitions }| OffsetCommitResponseTopic {
+        name,
+        topic_id,
+        partitions: partitions.into_iter().map(partition).collect(),
     };
-    let topics = outcomes
-        .into_iter()
-        .map(|outcome| OffsetCommitResponseTopic {
-            name: outcome.name,
-            topic_id: outcome.topic_id,
-            partitions: outcome
-                .partitions
-                .into_iter()
-                .map(|(partition_index, refusal)| OffsetCommitResponsePartition {
-                    partition_index,
-                    error_code: refusal.unwrap_or_else(&mut result).code(),
-                })
-                .collect(),
-        })
-        .collect();
+    let topics = fill(outcomes, results).into_iter().map(topic).collect();
     responder.answer(&OffsetCommitResponse { throttle_time_ms: 0, topics });
 }

@@ -2,19 +2,21 @@
 //! topics by name, from version 10 on by id; without topics, everything the group has committed.
 //!
 //! Only durable offsets are told. With `require_stable` (version 7) an answer waits for commits of the group that are
-//! on their way into the log. What was never committed is answered with offset −1: leaving it out breaks clients.
+//! on their way into the log, and what an open transaction may yet change is UNSTABLE_OFFSET_COMMIT (KIP-447). What was never committed is answered with offset −1: leaving it out breaks clients.
 //! Member ids and epochs (version 9) concern groups of KIP-848 only, which there are none of here.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use pillion_wire::ErrorCode;
 use pillion_wire::messages::offset_fetch::{
     OffsetFetchRequestGroup, OffsetFetchRequestTopics, OffsetFetchResponseGroup, OffsetFetchResponsePartition,
     OffsetFetchResponsePartitions, OffsetFetchResponseTopic, OffsetFetchResponseTopics,
 };
 use pillion_wire::messages::{OffsetFetchRequest, OffsetFetchResponse};
+use uuid::Uuid;
 
+use super::gathering::Gathering;
 use crate::catalogue::TopicsSnapshot;
 use crate::dispatch::{Call, Flow};
 use crate::groups::record::CommittedOffset;
@@ -31,14 +33,14 @@ pub(crate) fn handle(call: Call, request: OffsetFetchRequest) -> Flow {
     let version = call.version();
     let is_stable = request.require_stable;
     let groups = if version >= SEVERAL_GROUPS { request.groups } else { vec![single_group(request)] };
+    // A group named again is not told again.
+    let mut seen = HashSet::new();
+    let groups: Vec<_> = groups.into_iter().filter(|group| seen.insert(group.group_id.clone())).collect();
     let topics = call.broker.topics.snapshot();
-    let gathering = Arc::new(Gathering::new(call.responder, version, groups.len()));
-    if groups.is_empty() {
-        gathering.answer();
-        return Flow::Done;
-    }
+    let responder = call.responder;
+    let gathering = Arc::new(Gathering::new(groups.len(), move |groups| respond(responder, version, groups)));
     for (position, asked) in groups.into_iter().enumerate() {
-        let asked = Asked { version, topics: Arc::clone(&topics), group: asked };
+        let asked = Asked { version, is_stable, topics: Arc::clone(&topics), group: asked };
         let gathering = Arc::clone(&gathering);
         let group_id = asked.group.group_id.clone();
         match call.broker.groups.shard(&group_id) {
@@ -50,7 +52,7 @@ pub(crate) fn handle(call: Call, request: OffsetFetchRequest) -> Flow {
                 let respond = move |seen: Result<_, ErrorCode>| {
                     gathering.put(position, seen.unwrap_or_else(|error| responding.refused(error)));
                 };
-                shard.read(&group_id, is_stable, read, respond);
+                shard.read_offsets(&group_id, is_stable, read, respond);
             }
         }
     }
@@ -73,6 +75,7 @@ fn single_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup {
 /// What is asked of one group, and the topics as they were then.
 struct Asked {
     version: i16,
+    is_stable: bool,
     topics: Arc<TopicsSnapshot>,
     group: OffsetFetchRequestGroup,
 }
@@ -80,28 +83,62 @@ struct Asked {
 impl Asked {
     fn look_up(&self, core: &GroupShard) -> OffsetFetchResponseGroup {
         let group_id = &self.group.group_id;
+        let mut seen = HashSet::new();
         let topics = match &self.group.topics {
-            Some(asked) => asked.iter().map(|topic| self.look_up_topic(core, topic)).collect(),
+            Some(asked) => asked.iter().map(|topic| self.look_up_topic(core, topic, &mut seen)).collect(),
             None => self.everything(core),
         };
         OffsetFetchResponseGroup { group_id: group_id.clone(), topics, error_code: ErrorCode::None.code() }
     }
 
-    fn look_up_topic(&self, core: &GroupShard, asked: &OffsetFetchRequestTopics) -> OffsetFetchResponseTopics {
+    /// A partition named again, which is in `seen`, is not told again: with its metadata an answer would be a thousand
+    /// times its question.
+    fn look_up_topic<'a>(
+        &'a self,
+        core: &GroupShard,
+        asked: &'a OffsetFetchRequestTopics,
+        seen: &mut HashSet<(&'a str, Uuid, i32)>,
+    ) -> OffsetFetchResponseTopics {
         let name = if self.version >= BY_ID {
             self.topics.by_id(&asked.topic_id).map(|topic| &*topic.name)
         } else {
             Some(asked.name.as_str())
         };
         let partition = |index: &i32| match name {
-            Some(name) => partition(*index, core.committed(&self.group.group_id, name, *index)),
+            Some(name) => {
+                // Of a topic made again under its name, what was committed to the one before is not the same.
+                let committed = core.committed(&self.group.group_id, name, *index).filter(|committed| {
+                    let (asked, committed) = (asked.topic_id, committed.topic_id);
+                    asked.is_nil() || committed.is_nil() || asked == committed
+                });
+                self.partition(core, name, *index, committed)
+            }
             None => failed_partition(*index, ErrorCode::UnknownTopicId),
         };
         OffsetFetchResponseTopics {
             name: asked.name.clone(),
             topic_id: asked.topic_id,
-            partitions: asked.partition_indexes.iter().map(partition).collect(),
+            partitions: asked
+                .partition_indexes
+                .iter()
+                .filter(|index| seen.insert((&asked.name, asked.topic_id, **index)))
+                .map(partition)
+                .collect(),
         }
+    }
+
+    /// What was committed; to those who want it stable nothing that an open transaction may yet change.
+    fn partition(
+        &self,
+        core: &GroupShard,
+        name: &str,
+        index: i32,
+        committed: Option<&CommittedOffset>,
+    ) -> OffsetFetchResponsePartitions {
+        if self.is_stable && core.is_pending(&self.group.group_id, name, index) {
+            return failed_partition(index, ErrorCode::UnstableOffsetCommit);
+        }
+        partition(index, committed)
     }
 
     /// By id only what still has one.
@@ -118,7 +155,7 @@ impl Asked {
                     topic_id: topic_id.unwrap_or_default(),
                     partitions: partitions
                         .into_iter()
-                        .map(|(index, committed)| partition(index, Some(committed)))
+                        .map(|(index, committed)| self.partition(core, name, index, Some(committed)))
                         .collect(),
                 })
             })
@@ -155,49 +192,12 @@ fn failed_partition(index: i32, error: ErrorCode) -> OffsetFetchResponsePartitio
     OffsetFetchResponsePartitions { error_code: error.code(), ..partition(index, None) }
 }
 
-/// The groups' answers, until the last has come.
-struct Gathering {
-    version: i16,
-    state: Mutex<GatheringState>,
-}
-
-struct GatheringState {
-    responder: Option<Responder>,
-    groups: Vec<Option<OffsetFetchResponseGroup>>,
-    missing: usize,
-}
-
-impl Gathering {
-    fn new(responder: Responder, version: i16, count: usize) -> Self {
-        let groups = (0..count).map(|_| None).collect();
-        let state = GatheringState { responder: Some(responder), groups, missing: count };
-        Self { version, state: Mutex::new(state) }
-    }
-
-    fn put(&self, position: usize, group: OffsetFetchResponseGroup) {
-        let is_complete = {
-            let mut state = self.state.lock();
-            state.groups[position] = Some(group);
-            state.missing -= 1;
-            state.missing == 0
-        };
-        if is_complete {
-            self.answer();
-        }
-    }
-
-    fn answer(&self) {
-        let (responder, groups) = {
-            let mut state = self.state.lock();
-            let groups: Vec<_> = std::mem::take(&mut state.groups).into_iter().flatten().collect();
-            (state.responder.take(), groups)
-        };
-        let Some(responder) = responder else { return };
-        if self.version >= SEVERAL_GROUPS {
-            responder.answer(&OffsetFetchResponse { groups, ..OffsetFetchResponse::default() });
-        } else {
-            responder.answer(&single_response(groups.into_iter().next().unwrap_or_default()));
-        }
+/// All groups' answers, in the form of the version.
+fn respond(responder: Responder, version: i16, groups: Vec<OffsetFetchResponseGroup>) {
+    if version >= SEVERAL_GROUPS {
+        responder.answer(&OffsetFetchResponse { groups, ..OffsetFetchResponse::default() });
+    } else {
+        responder.answer(&single_response(groups.into_iter().next().unwrap_or_default()));
     }
 }
 

@@ -3,8 +3,10 @@
 //! Batches are written inline on the worker that read them, unless the disk is slow or they must be decompressed or
 //! compressed first. acks=all is answered by the sync thread that made the last of its batches durable; acks=1 after
 //! the write; acks=0 not at all, and an error then closes the connection. A client may send the next request before the
-//! last is answered; answers keep the order. Left out: transactional batches are refused with INVALID_TXN_STATE until
-//! there is a transaction coordinator; a retry's `log_append_time_ms` is its own, not the first one's.
+//! last is answered; answers keep the order. What a transactional batch is asked for is in `transactional`. Left out: a
+//! retry's `log_append_time_ms` is its own, not the first one's.
+
+mod transactional;
 
 use std::sync::{Arc, LazyLock};
 
@@ -27,7 +29,10 @@ use crate::log::Appended;
 use crate::network::Responder;
 use crate::partition::validate::{Admission, Rejection, admit};
 use crate::partition::{AppendError, Partition};
+use transactional::Gate;
 
+/// Records at fault that an answer names, all batches together: a hundred bytes can hold thousands of them.
+const RECORDS_NAMED_MAX: usize = 1_000;
 const ACKS_ALL: i16 = -1;
 const ACKS_NONE: i16 = 0;
 const ACKS_LEADER: i16 = 1;
@@ -53,26 +58,34 @@ enum Way {
 /// Appends at once, unless the disk is behind.
 pub(crate) fn handle(call: Call, request: ProduceRequest) -> Flow {
     let way = request.topic_data.iter().fold(Way::Inline, |way, data| way.and(way_of(&call, data)));
-    if call.broker.partitions.dirty.is_over() {
+    let addition = transactional::addition(&call, &request);
+    let is_over = call.broker.partitions.dirty.is_over();
+    if addition.is_some() || is_over {
         return waiting(async move {
-            call.broker.partitions.dirty.below_limit().await;
-            go(way, call, request).await;
+            if is_over {
+                call.broker.partitions.dirty.below_limit().await;
+            }
+            let gate = match addition {
+                Some(addition) => addition.take_in(&call.broker).await,
+                None => Gate::Verify,
+            };
+            go(way, call, request, gate).await;
         });
     }
     if let Way::Inline = way {
-        produce(call, request);
+        produce(call, request, Gate::Verify);
         return Flow::Done;
     }
-    waiting(go(way, call, request))
+    waiting(go(way, call, request, Gate::Verify))
 }
 
-async fn go(way: Way, call: Call, request: ProduceRequest) {
+async fn go(way: Way, call: Call, request: ProduceRequest, gate: Gate) {
     let _permit = match way {
-        Way::Inline => return produce(call, request),
+        Way::Inline => return produce(call, request, gate),
         Way::SlowDisk => None,
         Way::Unpacking => UNPACKING.acquire().await.ok(),
     };
-    off_the_loop(move || produce(call, request)).await;
+    off_the_loop(move || produce(call, request, gate)).await;
 }
 
 impl Way {
@@ -116,17 +129,24 @@ enum Outcome {
     Refused(PartitionProduceResponse),
 }
 
-fn produce(call: Call, request: ProduceRequest) {
+fn produce(call: Call, request: ProduceRequest, gate: Gate) {
+    let transactional_id: Option<Arc<str>> = request.transactional_id.map(Arc::from);
     let mut appended = Vec::new();
     let mut responses = Vec::with_capacity(request.topic_data.len());
+    let mut records_named_left = RECORDS_NAMED_MAX;
     for data in request.topic_data {
         let topic = find_topic(&call.broker, &data);
         let mut partition_responses = Vec::with_capacity(data.partition_data.len());
         for partition_data in data.partition_data {
             let index = partition_data.index;
-            let outcome = append(&call, topic.as_deref(), partition_data, request.acks);
+            let outcome =
+                append(&call, topic.as_deref(), partition_data, request.acks, transactional_id.as_ref(), gate);
             partition_responses.push(match outcome {
-                Outcome::Refused(response) => response,
+                Outcome::Refused(mut response) => {
+                    response.record_errors.truncate(records_named_left);
+                    records_named_left -= response.record_errors.len();
+                    response
+                }
                 Outcome::Appended {
                     partition,
                     appended: Appended { base_offset, next_offset },
@@ -161,7 +181,14 @@ fn produce(call: Call, request: ProduceRequest) {
     }
 }
 
-fn append(call: &Call, topic: Option<&Topic>, data: PartitionProduceData, acks: i16) -> Outcome {
+fn append(
+    call: &Call,
+    topic: Option<&Topic>,
+    data: PartitionProduceData,
+    acks: i16,
+    transactional_id: Option<&Arc<str>>,
+    gate: Gate,
+) -> Outcome {
     let index = data.index;
     let refuse = |code: ErrorCode, message: Option<String>| Outcome::Refused(refusal(index, code, message));
     if !matches!(acks, ACKS_ALL | ACKS_NONE | ACKS_LEADER) {
@@ -178,9 +205,6 @@ fn append(call: &Call, topic: Option<&Topic>, data: PartitionProduceData, acks: 
     };
     let admission = admission(call, topic);
     let (header, batch) = match admit(&records, &admission) {
-        Ok((header, _)) if header.is_transactional() => {
-            return refuse(ErrorCode::InvalidTxnState, Some("transactions are not supported yet".to_owned()));
-        }
         Ok(admitted) => admitted,
         Err(rejection) => return Outcome::Refused(rejected(index, rejection)),
     };
@@ -188,14 +212,18 @@ fn append(call: &Call, topic: Option<&Topic>, data: PartitionProduceData, acks: 
         TimestampType::CreateTime => -1,
         TimestampType::LogAppendTime => header.max_timestamp,
     };
-    match partition.append(&batch, header) {
+    let appended = if header.is_transactional() {
+        transactional::append(call, partition, &batch, header, transactional_id, gate)
+    } else {
+        partition.append(&batch, header).map_err(|error| (ErrorCode::from(&error), error.to_string()))
+    };
+    match appended {
         Ok(appended) => Outcome::Appended { partition: Arc::clone(partition), appended, log_append_time_ms },
-        Err(error) => {
-            let code = ErrorCode::from(&error);
+        Err((code, message)) => {
             if code == ErrorCode::KafkaStorageError {
-                tracing::warn!(topic = %topic.name, partition = index, %error, "a batch was not appended");
+                tracing::warn!(topic = %topic.name, partition = index, error = message, "a batch was not appended");
             }
-            refuse(code, Some(error.to_string()))
+            refuse(code, Some(message))
         }
     }
 }

@@ -254,3 +254,9 @@ impl Directory<'_> {
 fn entry(name: &str, value: &str) -> ConfigEntry {
     ConfigEntry { name: name.to_owned(), value: value.to_owned() }
 }
+
+/// Whether bytes are a record of Kafka's metadata log: for the fuzz target.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn is_record(value: &bytes::Bytes) -> bool {
+    record::decode(value).is_ok()
+}

@@ -39,6 +39,7 @@ use std::sync::Arc;
 pub(crate) use append::Appended;
 pub(crate) use config::LogConfig;
 pub use error::LogError;
+pub(crate) use format::producer_snapshot::ProducerSnapshotEntry;
 pub(crate) use format::transaction_index::AbortedTransaction;
 pub(crate) use producers::{MarkerError, ProducerStates, SequenceError, Verdict};
 pub(crate) use read::{LogSlice, LogView, ReadFrom, Viewed};

@@ -1,7 +1,7 @@
 //! Finding offsets by timestamp, down to the record inside its batch.
 
 use bytes::Bytes;
-use pillion_wire::records::read_batch;
+use pillion_wire::records::{BatchHeader, BatchRecords, Record, RecordsError};
 
 use super::scan::read_whole;
 use super::segment::Segment;
@@ -68,10 +68,8 @@ impl LogView {
             let found = segment.find_timestamp(&self.files, timestamp, wanted)?;
             let Some((position, header)) = found else { return Ok(None) };
             let batch = read_whole(&*file, &path, position, header.size())?;
-            let (_, records) =
-                read_batch(&Bytes::from(batch)).map_err(|_| LogError::Damaged { path: path.clone(), position })?;
-            let found =
-                records.into_iter().find(|record| record.timestamp >= timestamp && record.offset >= start_offset);
+            let found = first_record(&Bytes::from(batch), timestamp, start_offset)
+                .map_err(|_| LogError::Damaged { path: path.clone(), position })?;
             if found.is_some() || header.base_offset >= start_offset {
                 break (header, found);
             }
@@ -85,4 +83,18 @@ impl LogView {
             });
         Ok(Some(TimestampedOffset { offset, timestamp }))
     }
+}
+
+/// The batch's first record from `start_offset` on with a timestamp of at least `timestamp`. One record is held at a time:
+/// a small batch may decompress to millions.
+fn first_record(batch: &Bytes, timestamp: i64, start_offset: i64) -> Result<Option<Record>, RecordsError> {
+    let header = BatchHeader::verify(batch)?;
+    let records = BatchRecords::decompress(&header, batch)?;
+    for record in &records {
+        let record = record?;
+        if record.timestamp >= timestamp && record.offset >= start_offset {
+            return Ok(Some(record));
+        }
+    }
+    Ok(None)
 }

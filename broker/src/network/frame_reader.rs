@@ -98,25 +98,39 @@ impl FrameReader {
     /// What the operating system says; [`io::ErrorKind::WouldBlock`] when nothing was there.
     pub(crate) fn read_from(&mut self, stream: &TcpStream) -> io::Result<usize> {
         let mut received = None;
-        let mut read = |buffer: &mut dyn BufMut, room: usize| {
+        let result = stream.try_io(Interest::READABLE, || {
+            let (buffer, room) = self.next_room();
             let length = stream.try_read_buf(&mut buffer.limit(room))?;
             received = Some(length);
             if length > 0 && length < room { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(length) }
-        };
-        let result = stream.try_io(Interest::READABLE, || match &mut self.large {
+        });
+        received.map_or(result, Ok)
+    }
+
+    /// As [`FrameReader::read_from`] without a socket: takes as many of `bytes` as there is room for, and says how many.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn receive(&mut self, bytes: &[u8]) -> usize {
+        let (buffer, room) = self.next_room();
+        let length = room.min(bytes.len());
+        buffer.put_slice(&bytes[..length]);
+        length
+    }
+
+    /// Where the next bytes go, and how many at most.
+    fn next_room(&mut self) -> (&mut dyn BufMut, usize) {
+        match &mut self.large {
             Some(large) => {
                 let room = large.room();
-                read(&mut large.bytes, room)
+                (&mut large.bytes, room)
             }
             None => {
                 if self.buffer.capacity() - self.buffer.len() < BUFFER_BYTES / 2 {
                     self.buffer.reserve(BUFFER_BYTES);
                 }
                 let room = self.buffer.capacity() - self.buffer.len();
-                read(&mut self.buffer, room)
+                (&mut self.buffer, room)
             }
-        });
-        received.map_or(result, Ok)
+        }
     }
 
     /// The next whole frame, as far as the bytes that are here go.

@@ -9,6 +9,8 @@ mod response_queue;
 pub(crate) mod session;
 
 pub(crate) use frame_reader::Frame;
+#[cfg(feature = "fuzzing")]
+pub(crate) use frame_reader::{FrameReader, Next};
 pub(crate) use request_memory::{MemoryShare, RequestMemory};
 pub(crate) use responder::Responder;
 pub(crate) use response_queue::ResponseQueue;

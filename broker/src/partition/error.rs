@@ -15,6 +15,9 @@ pub(crate) enum AppendError {
     /// The marker's producer or coordinator was replaced.
     #[error(transparent)]
     Marker(#[from] MarkerError),
+    /// The transaction that a batch belongs to ended before the batch came.
+    #[error("the batch's transaction has ended meanwhile")]
+    TransactionEnded,
     /// The disk refused the write.
     #[error("cannot write the batch")]
     Log(#[source] Arc<LogError>),

@@ -165,6 +165,15 @@ fn claims_choose_no_allocation() {
 }
 
 #[test]
+fn tens_of_millions_of_tagged_fields_close_the_connection() {
+    let mut hostile = Hostile::new(&[]);
+    // Empty fields, two bytes each: in the header, and at the end of an ApiVersions body.
+    let fields = [&[0x80, 0x87, 0xa7, 0x0e][..], &vec![0; 60_000_000]].concat();
+    hostile.closes("tagged fields of a header", &framed(3, 9, &fields));
+    hostile.closes("tagged fields of a body", &framed(18, 3, &[&[0, 2, b'c', 2, b'1'], &fields[..]].concat()));
+}
+
+#[test]
 fn random_bytes_never_harm_others() {
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};

@@ -123,6 +123,7 @@ fn message(name: &syn::Ident, attributes: &MessageAttributes) -> syn::Result<pro
     let text = name.to_string();
     let (first, last) = attributes.versions.bounded(name)?;
     let flexible = attributes.flexible_from;
+    let api_key = attributes.key.map(|key| quote!(const API_KEY: ::core::option::Option<i16> = Some(#key);));
     let api = match (attributes.key, &attributes.api) {
         (Some(key), Some(api)) => Some(quote! {
             impl ::pillion_wire::ApiMessage for #name {
@@ -146,6 +147,7 @@ fn message(name: &syn::Ident, attributes: &MessageAttributes) -> syn::Result<pro
             const NAME: &'static str = #text;
             const VERSIONS: ::core::ops::RangeInclusive<i16> = #first..=#last;
             const FLEXIBLE_FROM: i16 = #flexible;
+            #api_key
         }
         #api
         #request

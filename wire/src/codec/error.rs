@@ -33,6 +33,9 @@ pub enum DecodeError {
     /// A string that is not UTF-8.
     #[error("string is not UTF-8")]
     InvalidUtf8,
+    /// A struct claims more tagged fields than any has.
+    #[error("{0} tagged fields in one struct")]
+    TooManyTaggedFields(usize),
     /// A tagged field that is there twice, or behind one with a larger tag.
     #[error("tagged field {0} is there twice or out of order")]
     DuplicateTag(u32),

@@ -14,6 +14,8 @@ pub trait Message: Codec + Default {
     const VERSIONS: RangeInclusive<i16>;
     /// The first version with compact lengths and tagged fields (KIP-482); `i16::MAX` when there is none.
     const FLEXIBLE_FROM: i16;
+    /// The key of its API, which requests and responses have: 0 for Produce.
+    const API_KEY: Option<i16> = None;
 
     /// Whether `version` has compact lengths and tagged fields.
     #[must_use]

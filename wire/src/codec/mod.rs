@@ -14,7 +14,7 @@ mod writer;
 
 pub use error::{DecodeError, EncodeError};
 pub use message::{ApiMessage, Message, Request, decode_versioned, encode_versioned};
-pub use reader::Reader;
+pub use reader::{Reader, decoded_bytes_max};
 pub use records::Records;
 pub use writer::{Chunk, Writer};
 

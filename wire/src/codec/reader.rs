@@ -4,11 +4,33 @@ use bytes::Bytes;
 
 use super::DecodeError;
 
-/// Memory a small frame may take decoded, in bytes.
-const BUDGET_BASE: usize = 1 << 20;
-/// Memory each byte of a frame may take decoded: an empty struct of strings is one byte on the wire, about ten
-/// times that in memory (CVE-2026-111108 is what happens without such a bound).
+/// Memory the arrays of any frame may take decoded, in bytes, beside their part by length: one array of one element.
+const BUDGET_FLOOR: usize = 4 << 10;
+/// Memory each byte of a small frame may take decoded. The dearest elements, two bytes of nulls and empty names, take
+/// some thirty times that in memory.
+const BUDGET_PER_BYTE_SMALL: usize = 64;
+/// From here on a byte may take less: real names and numbers take a few times what they are in the frame.
+const BUDGET_SMALL: usize = 1 << 20;
 const BUDGET_PER_BYTE: usize = 8;
+/// Memory the arrays of one request may take, however large its frame: some hundred thousand partitions. What makes a
+/// request large is record batches, which take none; and a handler's work and answer grow with what it is asked
+/// (CVE-2026-111108 is what happens without such a bound).
+const REQUEST_BUDGET_MAX: usize = 9 << 20;
+/// Tagged fields of one struct. The schemas know three at most, and each is work before anyone has said who they are
+/// (CVE-2026-111115: tens of millions of them).
+const TAGGED_FIELDS_MAX: usize = 64;
+
+/// Memory that decoding a frame of `length` bytes may take at once: its arrays by the budget, its strings by copies.
+#[must_use]
+pub const fn decoded_bytes_max(length: usize) -> usize {
+    budget(length).saturating_add(length)
+}
+
+const fn budget(length: usize) -> usize {
+    let small = BUDGET_FLOOR.saturating_add(length.saturating_mul(BUDGET_PER_BYTE_SMALL));
+    let large = BUDGET_SMALL.saturating_add(length.saturating_mul(BUDGET_PER_BYTE));
+    if small < large { small } else { large }
+}
 
 /// Reads values from a frame; byte blobs come out as slices that share the frame's memory.
 #[derive(Debug)]
@@ -24,8 +46,14 @@ impl<'a> Reader<'a> {
     /// A reader at the start of `frame`, not flexible.
     #[must_use]
     pub fn new(frame: &'a Bytes) -> Self {
-        let budget = BUDGET_BASE.saturating_add(frame.len().saturating_mul(BUDGET_PER_BYTE));
-        Self { frame, position: 0, end: frame.len(), flexible: false, budget }
+        Self { frame, position: 0, end: frame.len(), flexible: false, budget: budget(frame.len()) }
+    }
+
+    /// As [`Reader::new`] for bytes from anyone who can reach a socket: arrays are held to what a real request needs.
+    #[must_use]
+    pub fn for_request(frame: &'a Bytes) -> Self {
+        let reader = Self::new(frame);
+        Self { budget: reader.budget.min(REQUEST_BUDGET_MAX), ..reader }
     }
 
     /// Whether lengths are compact and structs end with tagged fields.
@@ -209,15 +237,14 @@ impl<'a> Reader<'a> {
     /// Hands each tagged field to `known`, which answers whether it read the field; others are skipped.
     ///
     /// # Errors
-    /// [`DecodeError`] when a field ends early, has bytes left over, or is there twice.
+    /// [`DecodeError`] when there are too many, or a field ends early, has bytes left over, or is there twice.
     pub fn tagged_fields(
         &mut self,
         mut known: impl FnMut(&mut Self, u32) -> Result<bool, DecodeError>,
     ) -> Result<(), DecodeError> {
         let count = self.get_unsigned_varint()? as usize;
-        let left = self.remaining();
-        if count > left / 2 {
-            return Err(DecodeError::ArrayTooLong { count, left });
+        if count > TAGGED_FIELDS_MAX {
+            return Err(DecodeError::TooManyTaggedFields(count));
         }
         let mut seen: Option<u32> = None;
         for _ in 0..count {

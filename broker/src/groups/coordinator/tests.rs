@@ -1,6 +1,7 @@
 //! The coordinator on partitions whose disk loses power, refuses writes, or does not sync for a while.
 
 mod node;
+mod transactions;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -141,7 +142,7 @@ async fn silent_members_are_noticed_without_any_request() {
     let disk = SimulatedDisk::new();
     let node = Node::start_with(&disk, limits).await;
     let stop = CancellationToken::new();
-    let keeper = tokio::spawn(Arc::clone(&node.coordinator).keep_time(stop.clone()));
+    let keeper = tokio::spawn(Arc::clone(&node.coordinator.shards).keep_time(stop.clone()));
     let told = node.begin_join_within("saga", 20);
     assert!(matches!(answer(told).await, Ok(Answer::Join(joined)) if joined.error == ErrorCode::None));
     // The member is gone, and the empty group is written.
@@ -259,7 +260,7 @@ fn keeping_time_leaves_the_worker_to_others() {
         runtime.block_on(async {
             let node = Node::start(&SimulatedDisk::new()).await;
             let (member_id, generation) = node.join("saga").await;
-            tokio::spawn(Arc::clone(&node.coordinator).keep_time(CancellationToken::new()));
+            tokio::spawn(Arc::clone(&node.coordinator.shards).keep_time(CancellationToken::new()));
             for _ in 0..100 {
                 tokio::task::yield_now().await;
                 assert_eq!(node.heartbeat("saga", &member_id, generation), ErrorCode::None);

@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 
 use super::super::record::CommittedOffset;
 use super::super::subscription::subscribed_topics;
+use super::delete::CONSUMER_PROTOCOL_TYPE;
 use super::{Group, GroupState};
-
-/// The protocol type of consumer groups; the broker can read the subscriptions of those.
-const CONSUMER_PROTOCOL_TYPE: &str = "consumer";
 
 /// Which of a group's offsets may grow old, and since when.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,7 +33,8 @@ impl Group {
         }
     }
 
-    fn topics_in_use(&self) -> Option<BTreeSet<String>> {
+    /// The topics of all members' subscriptions; `None` where they cannot be read, or not all.
+    pub(super) fn topics_in_use(&self) -> Option<BTreeSet<String>> {
         let protocol_name = self.protocol_name.as_deref()?;
         let mut topics = BTreeSet::new();
         for member in self.members.iter() {

@@ -1,4 +1,5 @@
-//! OffsetCommit: checked against the group now, visible once durable.
+//! OffsetCommit and TxnOffsetCommit: checked against the group now; visible once durable, or once their transaction is
+//! committed.
 
 use std::sync::Arc;
 
@@ -47,8 +48,12 @@ impl GroupShard {
             self.add_group(Group::new(Arc::clone(group_id), now), group_id);
         }
         self.offsets.append_begun(group_id);
+        if let Some(producer) = commit.producer {
+            self.producers_under_way.begun(producer.id);
+        }
         let then = Then::Commit { waiter: commit.waiter, results };
-        actions.push(Action::Persist(Persist { group_id: Arc::clone(group_id), records, then }));
+        let persist = Persist { producer: commit.producer, ..Persist::new(group_id, records, then) };
+        actions.push(Action::Persist(persist));
     }
 
     fn accept_commit(&mut self, group_id: &Arc<str>, commit: &Commit, now: Moment) -> Result<(), ErrorCode> {
@@ -65,24 +70,36 @@ impl GroupShard {
             };
         };
         scheduled.group.check_commit(commit)?;
-        if matches!(scheduled.group.state(), GroupState::Stable | GroupState::PreparingRebalance) {
+        let keeps_session = matches!(scheduled.group.state(), GroupState::Stable | GroupState::PreparingRebalance);
+        if keeps_session && commit.producer.is_none() {
             scheduled.group.heard_from(&commit.member_id, now);
         }
         Ok(())
     }
 
-    /// Makes durable offsets visible.
-    pub(super) fn apply_offsets(&mut self, group_id: &Arc<str>, records: Vec<GroupRecord>) {
-        for record in records {
+    /// Applies durable records, the first of which is at `base_offset` of the log: offsets become visible.
+    pub(super) fn apply_records(&mut self, records: Vec<GroupRecord>, base_offset: i64) {
+        for (record_offset, record) in (base_offset..).zip(records) {
             match record {
                 GroupRecord::Offset { group_id, topic, partition, committed } => {
-                    self.offsets.apply(&group_id, &topic, partition, committed);
+                    self.offsets.apply((group_id, topic, partition), committed, record_offset);
                 }
                 GroupRecord::Metadata { group_id, metadata: None } => self.remove_group(&group_id),
                 GroupRecord::Metadata { metadata: Some(_), .. } => {}
             }
         }
-        self.offsets.append_ended(group_id);
+    }
+
+    /// Applies durable records of a producer's transaction: they are pending until it ends, which it may have.
+    pub(super) fn apply_pending_records(&mut self, records: Vec<GroupRecord>, base_offset: i64, producer_id: i64) {
+        for (record_offset, record) in (base_offset..).zip(records) {
+            if let GroupRecord::Offset { group_id, topic, partition, committed } = record {
+                self.offsets.apply_pending(producer_id, (group_id, topic, partition), committed, record_offset);
+            }
+        }
+        if let Some(end) = self.producers_under_way.ended(producer_id, Some(base_offset)) {
+            self.offsets.transaction_ended(producer_id, end);
+        }
     }
 }
 

@@ -19,7 +19,7 @@ impl GroupShard {
         self.offsets
             .of_group(group_id)
             .map(|(topic, partitions)| {
-                (topic, partitions.iter().map(|(partition, committed)| (*partition, committed)).collect())
+                (topic, partitions.iter().map(|(partition, placed)| (*partition, &placed.committed)).collect())
             })
             .collect()
     }

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use super::super::action::Action;
+use super::super::event::TransactionEnd;
 use super::super::group::Group;
 use super::super::moment::Moment;
 use super::super::record::GroupRecord;
 use super::GroupShard;
 
 impl GroupShard {
-    /// Applies one record. The partition's records are to come in offset order, before any event.
-    pub(crate) fn replay(&mut self, record: GroupRecord, now: Moment) {
+    /// Applies one record: where it is in the log, and which producer's transaction it is part of, if any. The
+    /// partition's records and markers are to come in offset order, before any event.
+    pub(crate) fn replay(&mut self, record: GroupRecord, record_offset: i64, producer_id: Option<i64>, now: Moment) {
         match record {
             GroupRecord::Metadata { group_id, metadata: Some(metadata) } => {
                 let group = Group::from_metadata(Arc::clone(&group_id), metadata, now);
@@ -21,9 +23,18 @@ impl GroupShard {
                 if committed.is_some() && !self.groups.contains_key(&group_id) {
                     self.add_group(Group::new(Arc::clone(&group_id), now), &group_id);
                 }
-                self.offsets.apply(&group_id, &topic, partition, committed);
+                let key = (group_id, topic, partition);
+                match producer_id {
+                    Some(producer_id) => self.offsets.apply_pending(producer_id, key, committed, record_offset),
+                    None => self.offsets.apply(key, committed, record_offset),
+                }
             }
         }
+    }
+
+    /// Applies a marker: a producer's transaction ends.
+    pub(crate) fn replay_marker(&mut self, producer_id: i64, end: TransactionEnd) {
+        self.offsets.transaction_ended(producer_id, end);
     }
 
     /// All records are applied: sessions begin now.

@@ -6,6 +6,7 @@ use super::super::action::{Action, Persist, Then};
 use super::super::moment::Moment;
 use super::super::record::GroupRecord;
 use super::GroupShard;
+use super::delete::tombstone;
 
 /// A wall clock that went this much further than the monotonic one has been set: old offsets may only look old.
 const CLOCK_JUMP_MS: u64 = 60 * 60 * 1000;
@@ -29,22 +30,14 @@ impl GroupShard {
     /// are still on their way are to be durable before this is called.
     pub(crate) fn forget_topic(&mut self, topic: &str, actions: &mut Vec<Action>) {
         for (group_id, topic, partitions) in self.offsets.of_topic(topic) {
-            let records = partitions
-                .into_iter()
-                .map(|partition| GroupRecord::Offset {
-                    group_id: Arc::clone(&group_id),
-                    topic: Arc::clone(&topic),
-                    partition,
-                    committed: None,
-                })
-                .collect();
+            let records = partitions.into_iter().map(|partition| tombstone(&group_id, &topic, partition)).collect();
             self.offsets.append_begun(&group_id);
-            actions.push(Action::Persist(Persist { group_id, records, then: Then::Forget }));
+            actions.push(Action::Persist(Persist::new(&group_id, records, Then::Forget)));
         }
     }
 
     fn expire_group(&mut self, group_id: &Arc<str>, now: Moment, actions: &mut Vec<Action>) {
-        // What is on its way may renew what looks old here.
+        // What is on its way may renew what looks old here. What an open transaction may renew stays as well.
         if self.offsets.is_append_under_way(group_id) {
             return;
         }
@@ -52,16 +45,12 @@ impl GroupShard {
         let retention = scheduled.group.retention();
         let retention_ms = i64::try_from(self.limits.offsets_retention.as_millis()).unwrap_or(i64::MAX);
         let mut records = Vec::new();
-        let mut are_all_over = true;
+        let mut are_all_over = !self.offsets.are_pending(group_id);
         for (topic, partitions) in self.offsets.of_group(group_id) {
-            for (partition, committed) in partitions {
-                if retention.is_over(topic, committed, now.wall_ms, retention_ms) {
-                    records.push(GroupRecord::Offset {
-                        group_id: Arc::clone(group_id),
-                        topic: Arc::clone(topic),
-                        partition: *partition,
-                        committed: None,
-                    });
+            for (partition, placed) in partitions {
+                let is_pending = self.offsets.is_pending(group_id, topic, *partition);
+                if !is_pending && retention.is_over(topic, &placed.committed, now.wall_ms, retention_ms) {
+                    records.push(tombstone(group_id, topic, *partition));
                 } else {
                     are_all_over = false;
                 }
@@ -76,7 +65,7 @@ impl GroupShard {
         }
         tracing::info!(group = &**group_id, records = records.len(), "committed offsets expired");
         self.offsets.append_begun(group_id);
-        actions.push(Action::Persist(Persist { group_id: Arc::clone(group_id), records, then: Then::Forget }));
+        actions.push(Action::Persist(Persist::new(group_id, records, Then::Forget)));
     }
 }
 

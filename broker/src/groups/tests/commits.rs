@@ -148,7 +148,7 @@ fn when_an_append_fails_everyone_who_waits_is_answered_with_the_error() {
     harness.is_log_prompt = false;
     let commit = harness.commit(&leader, generation, 7);
     let parked = harness.rejoin(&leader);
-    let persist = harness.in_flight.pop_front().unwrap();
+    let (_, persist) = harness.in_flight.pop_front().unwrap();
     let mut actions = Vec::new();
     harness.shard.persist_failed(persist, ErrorCode::NotCoordinator, &mut actions);
     harness.shard.unload(ErrorCode::NotCoordinator, harness.now, &mut actions);

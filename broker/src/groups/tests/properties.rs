@@ -12,10 +12,10 @@ use pillion_wire::ErrorCode;
 use proptest::prelude::*;
 
 use super::super::action::{Answer, JoinAnswer, JoinedMember, SyncAnswer};
-use super::super::event::{Sync, WaiterId};
+use super::super::event::{Producer, Sync, WaiterId};
 use super::super::limits::GroupLimits;
 use super::super::record::GroupRecord;
-use super::harness::{Harness, protocols};
+use super::harness::{GROUP, Harness, protocols};
 
 const CLIENTS: usize = 6;
 /// Two processes share the first instance id; the last two clients have none.
@@ -30,6 +30,9 @@ enum Step {
     Heartbeat(usize),
     Leave(usize),
     Commit(usize),
+    /// As a commit, but inside the client's own transaction.
+    CommitInTransaction(usize),
+    EndTransaction(usize, bool),
     OfferOther(usize),
     MakeDurable,
     Pass(u64),
@@ -45,6 +48,8 @@ fn step() -> impl Strategy<Value = Step> {
         4 => client.clone().prop_map(Step::Heartbeat),
         1 => client.clone().prop_map(Step::Leave),
         4 => client.clone().prop_map(Step::Commit),
+        3 => client.clone().prop_map(Step::CommitInTransaction),
+        2 => (client.clone(), any::<bool>()).prop_map(|(client, end)| Step::EndTransaction(client, end)),
         1 => client.prop_map(Step::OfferOther),
         6 => Just(Step::MakeDurable),
         4 => (1_u64..4_000).prop_map(Step::Pass),
@@ -76,9 +81,12 @@ struct World {
     gone: Vec<String>,
     /// Member id last admitted under each instance id.
     holders: HashMap<&'static str, String>,
-    /// Commits under way, oldest first, and the last that was confirmed.
-    commits: Vec<(WaiterId, i64)>,
+    /// Commits under way, oldest first: the offset, and the client whose transaction it is in.
+    commits: Vec<(WaiterId, i64, Option<usize>)>,
+    /// The last that was confirmed; offsets committed grow, so that the largest is the last.
     confirmed: Option<i64>,
+    /// The last that was confirmed of each client's open transaction.
+    pending: HashMap<usize, i64>,
     next_offset: i64,
     waiting: Vec<WaiterId>,
     /// How often the group was deleted.
@@ -100,6 +108,7 @@ impl World {
             holders: HashMap::new(),
             commits: Vec::new(),
             confirmed: None,
+            pending: HashMap::new(),
             next_offset: 0,
             waiting: Vec::new(),
             deletions: 0,
@@ -113,7 +122,9 @@ impl World {
             Step::Sync(client) => self.sync(client),
             Step::Heartbeat(client) => self.heartbeat(client),
             Step::Leave(client) => self.leave(client),
-            Step::Commit(client) => self.commit(client),
+            Step::Commit(client) => self.commit(client, None),
+            Step::CommitInTransaction(client) => self.commit(client, Some(client)),
+            Step::EndTransaction(client, is_committed) => self.end_transaction(client, is_committed),
             Step::OfferOther(client) => self.clients[client].offers_other ^= true,
             Step::MakeDurable => self.harness.flush_one(),
             Step::Pass(wait_ms) => self.harness.pass(Duration::from_millis(wait_ms)),
@@ -178,22 +189,34 @@ impl World {
         self.begin_anew(client);
     }
 
-    fn commit(&mut self, client: usize) {
+    fn commit(&mut self, client: usize, transaction: Option<usize>) {
         let Client { member_id, generation, .. } = self.clients[client].clone();
         let offset = self.next_offset;
         self.next_offset += 1;
         let mut commit = self.harness.commit_request(&member_id, generation, offset);
         commit.group_instance_id = INSTANCES[client].map(Arc::from);
+        commit.producer = transaction.map(producer);
         let waiter = commit.waiter;
         let in_flight = self.harness.in_flight.len();
         self.harness.commit_with(commit);
         self.waiting.push(waiter);
         if self.harness.in_flight.len() > in_flight {
-            self.commits.push((waiter, offset));
+            self.commits.push((waiter, offset, transaction));
             if generation >= 0 {
+                // Whoever was replaced commits nothing, inside a transaction or not.
                 self.must_be_current(&member_id, generation);
             }
         }
+    }
+
+    /// A client ends its transaction once all it has committed in it is confirmed.
+    fn end_transaction(&mut self, client: usize, is_committed: bool) {
+        if self.commits.iter().any(|(.., transaction)| *transaction == Some(client)) {
+            return;
+        }
+        self.harness.end_transaction(producer(client).id, is_committed);
+        let offset = self.pending.remove(&client).filter(|_| is_committed);
+        self.confirmed = self.confirmed.max(offset);
     }
 
     /// The account's rule: only who was admitted to the newest generation, and was not replaced since.
@@ -229,6 +252,8 @@ impl World {
         still_waiting.append(&mut self.waiting);
         self.waiting = still_waiting;
         assert_eq!(self.harness.committed(), self.confirmed, "what is fetched is the last commit confirmed");
+        let is_pending = self.harness.shard.is_pending(GROUP, "orders", 0);
+        assert_eq!(is_pending, !self.pending.is_empty(), "an open transaction may yet change it");
     }
 
     /// A group that was deleted begins anew, with members of its own.
@@ -248,6 +273,7 @@ impl World {
             Answer::Sync(answer) => self.read_sync(client, answer),
             Answer::Leave(results) => assert_eq!(results.len(), 1),
             Answer::Commit(results) => self.read_commit(waiter, &results),
+            other @ (Answer::DeleteGroup(_) | Answer::DeleteOffsets(_)) => panic!("nobody asked for {other:?}"),
         }
     }
 
@@ -303,11 +329,17 @@ impl World {
     }
 
     fn read_commit(&mut self, waiter: WaiterId, results: &[ErrorCode]) {
-        let position = self.commits.iter().position(|(committing, _)| *committing == waiter);
+        let position = self.commits.iter().position(|(committing, ..)| *committing == waiter);
         match (position, results) {
             (Some(position), [ErrorCode::None]) => {
                 assert_eq!(position, 0, "commits are confirmed in their order");
-                self.confirmed = Some(self.commits.remove(position).1);
+                let (_, offset, transaction) = self.commits.remove(position);
+                match transaction {
+                    Some(client) => {
+                        self.pending.insert(client, offset);
+                    }
+                    None => self.confirmed = Some(offset),
+                }
             }
             (None, [error]) => assert_ne!(*error, ErrorCode::None, "a commit that wrote nothing is confirmed"),
             other => panic!("unexpected results of a commit: {other:?}"),
@@ -336,6 +368,11 @@ impl World {
         self.harness.flush();
         self.read_answers();
     }
+}
+
+/// Every client has a producer of its own.
+fn producer(client: usize) -> Producer {
+    Producer { id: i64::try_from(client).unwrap(), epoch: 0, guard: None }
 }
 
 /// What the leader gives a member: its name, which for a static one outlives its member id.

@@ -1,6 +1,7 @@
 //! What a fetch asks for, partition by partition: from the request itself, or out of a session.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use pillion_wire::messages::fetch::{FetchPartition, FetchTopic, ForgottenTopic};
@@ -34,7 +35,7 @@ pub(super) struct Wanted {
 }
 
 /// What tells one wanted partition from another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct PartitionKey<'a> {
     id: Uuid,
     name: &'a str,
@@ -79,14 +80,27 @@ impl Wanted {
     }
 }
 
-/// The partitions of a request, in its order.
+/// The partitions of a request, in its order. Of one that is named twice the last counts: a request that waits
+/// holds memory for each.
 pub(super) fn wanted(topics: Vec<FetchTopic>, by_id: bool) -> Vec<Wanted> {
     let mut wanted = Vec::with_capacity(topics.iter().map(|topic| topic.partitions.len()).sum());
     for asked in topics {
         let topic = Arc::new(WantedTopic::new(asked.topic_id, asked.topic, by_id));
         wanted.extend(asked.partitions.iter().map(|partition| Wanted::new(&topic, partition)));
     }
+    if !has_repeated(&wanted) {
+        return wanted;
+    }
+    let mut seen = HashSet::new();
+    let mut is_last: Vec<bool> = wanted.iter().rev().map(|one| seen.insert(one.key())).collect();
+    wanted.retain(|_| is_last.pop() == Some(true));
     wanted
+}
+
+fn has_repeated(wanted: &[Wanted]) -> bool {
+    let mut sorted: Vec<&Wanted> = wanted.iter().collect();
+    sorted.sort_by(|one, other| one.compare(other));
+    sorted.windows(2).any(|pair| pair[0].compare(pair[1]).is_eq())
 }
 
 /// The partitions that a request drops from its session.

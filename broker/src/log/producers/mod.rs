@@ -80,20 +80,27 @@ impl ProducerStates {
         }
     }
 
-    /// Whether the transaction coordinator may write a marker for a producer.
-    ///
-    /// The rule is that of transactions before KIP-890, which a marker of later ones obeys as well: its epoch is not
-    /// below the producer's.
+    /// Whether the transaction coordinator may write a marker for a producer. `is_epoch_bumped` says that the marker's
+    /// epoch is one above that of the transaction's records (KIP-890): a producer that has it already has its marker
+    /// too, and what it wrote since belongs to the next transaction (KIP-1228).
     ///
     /// # Errors
-    /// [`MarkerError`] when the producer, or the coordinator, has been replaced by a newer one.
+    /// [`MarkerError`] when the producer, or the coordinator, has been replaced by a newer one, or the marker is there.
     pub(crate) fn check_marker(
         &self,
         producer_id: i64,
         producer_epoch: i16,
+        is_epoch_bumped: bool,
         coordinator_epoch: i32,
     ) -> Result<(), MarkerError> {
-        self.producer(producer_id).map_or(Ok(()), |producer| producer.check_marker(producer_epoch, coordinator_epoch))
+        self.producer(producer_id)
+            .map_or(Ok(()), |producer| producer.check_marker(producer_epoch, is_epoch_bumped, coordinator_epoch))
+    }
+
+    /// Whether a producer of this epoch has a transaction open here.
+    pub(crate) fn has_open_transaction(&self, producer_id: i64, producer_epoch: i16) -> bool {
+        self.producer(producer_id)
+            .is_some_and(|producer| producer.epoch() == producer_epoch && producer.open_transaction().is_some())
     }
 
     /// Records a marker that stands in the log; `header` is its control batch's, with its final offset. The marker's

@@ -78,8 +78,13 @@ impl Producer {
         self.batches.push(KnownBatch::of(header));
     }
 
-    pub(super) fn check_marker(&self, epoch: i16, coordinator_epoch: i32) -> Result<(), MarkerError> {
-        if epoch < self.epoch {
+    pub(super) fn check_marker(
+        &self,
+        epoch: i16,
+        is_epoch_bumped: bool,
+        coordinator_epoch: i32,
+    ) -> Result<(), MarkerError> {
+        if epoch < self.epoch || (is_epoch_bumped && epoch == self.epoch) {
             return Err(MarkerError::StaleEpoch { epoch, current: self.epoch });
         }
         if coordinator_epoch < self.coordinator_epoch {

@@ -186,13 +186,13 @@ fn a_marker_without_a_transaction_completes_nothing_but_is_known() {
 #[test]
 fn markers_of_replaced_producers_and_coordinators_are_fenced() {
     let mut states = noted(&[TRANSACTIONAL]);
-    assert_eq!(states.check_marker(7, 0, 9), Err(MarkerError::StaleEpoch { epoch: 0, current: 1 }));
-    assert_eq!(states.check_marker(7, 1, 0), Ok(()));
-    assert_eq!(states.check_marker(99, 0, 0), Ok(()), "nothing is known of it");
+    assert_eq!(states.check_marker(7, 0, false, 9), Err(MarkerError::StaleEpoch { epoch: 0, current: 1 }));
+    assert_eq!(states.check_marker(7, 1, false, 0), Ok(()));
+    assert_eq!(states.check_marker(99, 0, false, 0), Ok(()), "nothing is known of it");
     states.note_marker(&TRANSACTIONAL.at(2, 0).marker(), &COMMIT);
     let fenced = MarkerError::CoordinatorFenced { coordinator_epoch: 2, current: 3 };
-    assert_eq!(states.check_marker(7, 2, 2), Err(fenced));
-    assert_eq!(states.check_marker(7, 1, 3), Ok(()), "the same coordinator may repeat itself");
+    assert_eq!(states.check_marker(7, 2, false, 2), Err(fenced));
+    assert_eq!(states.check_marker(7, 1, false, 3), Ok(()), "the same coordinator may repeat itself");
 }
 
 #[test]

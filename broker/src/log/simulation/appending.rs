@@ -97,7 +97,7 @@ impl Simulation {
         let coordinator = known.and_then(|known| known.coordinator).map_or(0, |(epoch, _)| epoch);
         let marker = EndTransactionMarker { commit, coordinator_epoch: (coordinator + coordinator_ahead).max(0) };
         let is_late = self.model.producers.refuses_marker(producer_id, epoch, marker.coordinator_epoch);
-        let checked = self.broker.log.producers().check_marker(producer_id, epoch, marker.coordinator_epoch);
+        let checked = self.broker.log.producers().check_marker(producer_id, epoch, false, marker.coordinator_epoch);
         assert_eq!(checked.is_err(), is_late, "{checked:?} to {marker:?} of epoch {epoch}");
         if is_late {
             return None;

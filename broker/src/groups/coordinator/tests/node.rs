@@ -9,15 +9,16 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::super::super::action::Answer;
-use super::super::super::event::{Commit, Heartbeat, Join, MemberProtocol, PartitionOffset, Sync};
+use super::super::super::event::{Commit, Heartbeat, Join, MemberProtocol, PartitionOffset, Producer, Sync};
 use super::super::super::limits::GroupLimits;
-use super::super::super::placement::partition_of_group;
 use super::super::super::record::CommittedOffset;
 use super::super::super::shard::GroupShard;
-use super::super::hosted_shard::{HostedShard, Reply};
+use super::super::HostedShard;
+use super::super::requests::Reply;
 use super::super::{GroupCoordinator, OFFSETS_TOPIC};
 use crate::config::Durability;
 use crate::disk::{Disk, OpenFiles, SimulatedDisk};
+use crate::hosting::placement::partition_of;
 use crate::log::{Log, LogConfig, Opening};
 use crate::partition::{Partition, PartitionShared, SpaceGuard};
 use crate::sync::{DirtyBytes, SyncScheduler};
@@ -74,14 +75,31 @@ impl Node {
     }
 
     pub(super) fn partition(&self, group_id: &str) -> &Arc<Partition> {
-        &self.partitions[partition_of_group(group_id, 3) as usize]
+        &self.partitions[partition_of(group_id, 3) as usize]
     }
 
     pub(super) async fn commit(&self, group_id: &str, offset: i64) -> Result<Answer, ErrorCode> {
         answer(self.begin_commit(group_id, offset)).await
     }
 
-    pub(super) fn begin_commit(&self, group_id: &str, offset: i64) -> oneshot::Receiver<Result<Answer, ErrorCode>> {
+    pub(super) async fn commit_in_transaction(
+        &self,
+        group_id: &str,
+        producer: Producer,
+        offset: i64,
+    ) -> Result<Answer, ErrorCode> {
+        answer(self.begin_commit_in_transaction(group_id, producer, offset)).await
+    }
+
+    pub(super) fn begin_commit(&self, group_id: &str, offset: i64) -> Told<Answer> {
+        self.begin_commit_of(group_id, None, offset)
+    }
+
+    pub(super) fn begin_commit_in_transaction(&self, group_id: &str, producer: Producer, offset: i64) -> Told<Answer> {
+        self.begin_commit_of(group_id, Some(producer), offset)
+    }
+
+    fn begin_commit_of(&self, group_id: &str, producer: Option<Producer>, offset: i64) -> Told<Answer> {
         let committed = CommittedOffset {
             offset,
             leader_epoch: 3,
@@ -96,6 +114,7 @@ impl Node {
             member_id: Arc::from(""),
             group_instance_id: None,
             generation: -1,
+            producer,
             knows_group_id_not_found: true,
             offsets: vec![PartitionOffset { topic: Arc::from("orders"), partition: 0, committed }],
         };
@@ -110,10 +129,15 @@ impl Node {
     ) -> oneshot::Receiver<Result<Option<i64>, ErrorCode>> {
         let (tell, told) = oneshot::channel();
         let read = move |core: &GroupShard| core.committed(group_id, "orders", 0).map(|committed| committed.offset);
-        self.shard(group_id).read(group_id, is_stable, read, |seen| {
+        self.shard(group_id).read_offsets(group_id, is_stable, read, |seen| {
             let _ = tell.send(seen);
         });
         told
+    }
+
+    /// Whether an open transaction may yet change partition 0 of `orders`.
+    pub(super) fn is_pending(&self, group_id: &str) -> bool {
+        self.shard(group_id).ask(|core, _| core.is_pending(group_id, "orders", 0)).expect("serves")
     }
 
     pub(super) async fn fetch(&self, group_id: &'static str) -> Result<Option<i64>, ErrorCode> {

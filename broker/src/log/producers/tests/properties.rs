@@ -110,7 +110,7 @@ impl Both {
     fn marker(&mut self, producer_id: i64, epoch_change: i16, coordinator_epoch: i32, commit: bool) {
         let model = &mut self.model;
         let epoch = (model.epoch(producer_id).unwrap_or(0) + epoch_change).max(0);
-        let verdict = self.states.check_marker(producer_id, epoch, coordinator_epoch).map_err(of_marker);
+        let verdict = self.states.check_marker(producer_id, epoch, false, coordinator_epoch).map_err(of_marker);
         assert_eq!(verdict, model.expected_marker(producer_id, epoch, coordinator_epoch));
         if verdict.is_err() {
             return;
