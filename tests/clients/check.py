@@ -24,7 +24,7 @@ TOGETHER = ("confluent-python", "kafka-clients-4.4", "franz-go", "confluent-java
 
 def made(name, command):
     if name == "kafka-tools":
-        return ConsoleTools(command)
+        return ConsoleTools(command[0])
     return Kcat() if name == "kcat" else Program(command, **LACKING.get(name, {}))
 
 
@@ -33,7 +33,7 @@ def checks(name, program, bootstrap):
     yield "group, members join and leave", GroupCheck(bootstrap, [program], [program, program], partitions=4).run
     if name == "kafka-tools":
         for what, check in kafka_tools.CHECKS.items():
-            yield what, lambda check=check: check(program, bootstrap)
+            yield what, lambda check=check: check(kafka_tools.Tools(program, bootstrap))
     elif program.no_transactions is None:
         yield "transactions, with offsets", TransactionCheck(bootstrap, program).run
 

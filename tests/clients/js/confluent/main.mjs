@@ -16,7 +16,10 @@ run({
   }),
   sending: what => what,
   consumer: (kafka, groupId, topic, assigned) => kafka.consumer({
-    kafkaJS: { groupId, fromBeginning: true, autoCommit: false, heartbeatInterval: 1000 },
+    kafkaJS: {
+      groupId, fromBeginning: true, autoCommit: false, heartbeatInterval: 1000,
+      partitionAssigners: [KafkaJS.PartitionAssigners.range],
+    },
     rebalance_cb(error, partitions) {
       if (error.code === CODES.ERRORS.ERR__ASSIGN_PARTITIONS) assigned(partitions.map(each => each.partition))
     },
