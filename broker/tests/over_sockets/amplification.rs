@@ -188,6 +188,17 @@ fn groups_producers_and_transactions_named_again_and_again_are_told_once() {
 }
 
 #[test]
+fn a_short_pattern_with_thousands_of_states_is_no_pattern() {
+    let mut weighed = Weighed::with_topic(1);
+    for (pattern, code) in [("orders-[0-9]{1,8}", 0), ("(.{1000}){300}", 128), ("((a{100}){100}){100}", 128)] {
+        let transactional_id_pattern = Some(pattern.to_owned());
+        let request = ListTransactionsRequest { transactional_id_pattern, ..ListTransactionsRequest::default() };
+        assert_eq!(weighed.client.call(&request, 2).error_code, code, "{pattern}");
+    }
+    weighed.has_not_grown();
+}
+
+#[test]
 fn records_at_fault_are_named_up_to_a_limit_for_the_whole_request() {
     let mut weighed = Weighed::with_topic(1);
     create_topic(&mut weighed.client, "compacted", 1, &[("cleanup.policy", "compact")]);
