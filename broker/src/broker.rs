@@ -1,6 +1,7 @@
 //! What every handler reaches: configuration, topics, and the means to make and delete them.
 
 mod alterations;
+mod names;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -12,19 +13,26 @@ use uuid::Uuid;
 
 use crate::catalogue::{Catalogue, CatalogueError, ConfigEntry, Topic, TopicRecord, Topics};
 use crate::checkpoints::CheckpointFiles;
-use crate::config::BrokerConfig;
+use crate::config::{BrokerConfig, DynamicConfigError, Settings, SettingsInForce};
 use crate::groups::coordinator::GroupCoordinator;
 use crate::handlers::fetch::FetchState;
 use crate::log::{Log, LogConfig, LogError};
 use crate::network::RequestMemory;
 use crate::partition::{Partition, PartitionShared};
-use crate::topic_config::{TopicConfig, TopicConfigError};
+use crate::topic_config::{TopicConfig, TopicConfigError, TopicValues};
 use crate::transactions::coordinator::TransactionCoordinator;
+
+pub(crate) use names::NamesTaken;
 
 /// The broker, as handlers see it.
 pub(crate) struct BrokerState {
+    /// What the broker started with. What can change while it runs is in `settings`.
     pub(crate) config: BrokerConfig,
+    /// The settings in force.
+    pub(crate) settings: Settings,
     pub(crate) cluster_id: String,
+    /// The data directory's id.
+    pub(crate) directory_id: Uuid,
     pub(crate) topics: Arc<Topics>,
     pub(crate) catalogue: Catalogue,
     pub(crate) partitions: Arc<PartitionShared>,
@@ -49,12 +57,31 @@ pub(crate) struct TopicSpec {
     pub(crate) config: TopicConfig,
 }
 
+/// Settings of the broker that could not be changed.
+#[derive(Debug, Error)]
+pub(crate) enum SettingsChangeError {
+    /// A change that is not taken.
+    #[error(transparent)]
+    Config(#[from] DynamicConfigError),
+    /// The catalogue could not be written.
+    #[error("cannot write the catalogue")]
+    Catalogue(#[from] CatalogueError),
+}
+
 /// A topic that could not be made or deleted.
 #[derive(Debug, Error)]
 pub(crate) enum TopicChangeError {
     /// There is one of that name.
     #[error("topic {0} already exists")]
     Exists(String),
+    /// There is one whose name becomes the same in metric names, where dots are underscores.
+    #[error("topic {name} collides with {existing}: dots and underscores are not told apart in metric names")]
+    Collides {
+        /// The name wanted.
+        name: String,
+        /// The topic there is.
+        existing: String,
+    },
     /// There is none.
     #[error("topic does not exist")]
     Unknown,
@@ -81,7 +108,8 @@ pub(crate) enum TopicChangeError {
 impl BrokerState {
     pub(crate) fn new(
         config: BrokerConfig,
-        cluster_id: String,
+        settings: SettingsInForce,
+        (cluster_id, directory_id): (String, Uuid),
         catalogue: Catalogue,
         partitions: Arc<PartitionShared>,
     ) -> Self {
@@ -95,7 +123,9 @@ impl BrokerState {
         let request_memory = RequestMemory::new(config.queued_request_bytes_max);
         Self {
             config,
+            settings: Settings::new(settings),
             cluster_id,
+            directory_id,
             topics,
             catalogue,
             partitions,
@@ -112,13 +142,15 @@ impl BrokerState {
     pub(crate) fn create_topics(&self, specs: Vec<TopicSpec>) -> Vec<Result<Arc<Topic>, TopicChangeError>> {
         let _one_at_a_time = self.topic_changes.lock();
         let existing = self.topics.snapshot();
+        let mut names = NamesTaken::of(&existing);
+        let defaults = self.topic_defaults();
         let mut records = Vec::new();
         let planned: Vec<_> = specs
             .into_iter()
-            .map(|spec| {
-                if existing.by_name(&spec.name).is_some() {
-                    return Err(TopicChangeError::Exists(spec.name));
-                }
+            .map(|mut spec| {
+                names.take(&existing, &spec.name)?;
+                // The broker's own settings may have changed since the request was looked at.
+                spec.config = spec.config.over(&defaults);
                 let record = TopicRecord::of(&spec);
                 records.push((spec.name.clone(), Some(record.clone())));
                 Ok((spec, record))
@@ -204,9 +236,19 @@ impl BrokerState {
         self.data_directory().join(format!("{topic}-{index}"))
     }
 
+    /// What holds now for a topic that does not say otherwise.
+    pub(crate) fn topic_defaults(&self) -> TopicValues {
+        self.settings.in_force().config().topic_defaults()
+    }
+
     /// Where everything is kept.
     pub(crate) fn data_directory(&self) -> &Path {
         &self.config.data_directory
+    }
+
+    /// The same, whatever the process's working directory.
+    pub(crate) fn absolute_data_directory(&self) -> PathBuf {
+        std::path::absolute(self.data_directory()).unwrap_or_else(|_| self.data_directory().to_owned())
     }
 
     /// The epoch this broker leads every partition in.

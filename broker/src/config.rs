@@ -1,18 +1,26 @@
 //! The broker's settings: Kafka's names and defaults where Kafka has them.
 
+mod dynamic;
+mod kept;
 mod log_settings;
+mod rows;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use thiserror::Error;
 
+pub(crate) use dynamic::{DynamicConfigError, Layer, Scope, Settings, SettingsInForce};
 pub(crate) use log_settings::LogSettings;
+pub(crate) use rows::{Setting, TakesEffect};
 
-use crate::topic_config::{ConfigKind, TopicValues};
+use crate::topic_config::TopicValues;
+use kept::KEPT;
 use log_settings::LOG_SETTINGS;
+use rows::SETTINGS;
 
 /// What an acknowledgement promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +106,8 @@ pub struct BrokerConfig {
     pub fetch_sessions_max: usize,
     /// `min.incremental.fetch.session.eviction.ms`: how long a fetch session is safe from others.
     pub fetch_session_safe_for: Duration,
+    /// The keys somebody gave a value to, be it the default.
+    pub(crate) given: BTreeSet<&'static str>,
 }
 
 impl BrokerConfig {
@@ -134,6 +144,7 @@ impl BrokerConfig {
             fetch_bytes_max: 55 << 20,
             fetch_sessions_max: 1_000,
             fetch_session_safe_for: Duration::from_secs(120),
+            given: BTreeSet::new(),
         }
     }
 
@@ -142,24 +153,17 @@ impl BrokerConfig {
     /// # Errors
     /// [`ConfigError`] when the key is not known or the value not of its kind.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
-        let setting = table().find(|setting| setting.key == key);
-        let setting = setting.ok_or_else(|| ConfigError::UnknownKey { key: key.to_owned(), nearest: nearest(key) })?;
-        (setting.apply)(self, value).ok_or_else(|| ConfigError::InvalidValue {
-            key: setting.key,
-            value: value.to_owned(),
-            expected: setting.expected,
-        })
+        let known = table().find(|setting| setting.key == key);
+        let setting = known.ok_or_else(|| ConfigError::UnknownKey { key: key.to_owned(), nearest: nearest(key) })?;
+        setting.take(self, value)?;
+        self.given.insert(setting.key);
+        Ok(())
     }
 
     /// Every key with its value, in the table's order. A value nobody set and that has no default is empty.
     #[must_use]
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         table().map(|setting| (setting.key, (setting.show)(self))).collect()
-    }
-
-    /// Every key with the kind of its values, in the table's order.
-    pub(crate) fn kinds() -> impl Iterator<Item = (&'static str, ConfigKind)> {
-        table().map(|setting| (setting.key, setting.kind))
     }
 
     /// What holds for a topic that does not say otherwise.
@@ -191,123 +195,31 @@ pub enum ConfigError {
     },
 }
 
-/// One row of the table of settings.
-struct Setting {
-    key: &'static str,
-    kind: ConfigKind,
-    expected: &'static str,
-    apply: fn(&mut BrokerConfig, &str) -> Option<()>,
-    show: fn(&BrokerConfig) -> String,
-}
-
-/// A setting that is one number, within a range.
-macro_rules! number {
-    ($key:literal, $field:ident, $type:ty, $range:expr) => {
-        Setting {
-            key: $key,
-            kind: if *($range).end() as i128 <= i32::MAX as i128 { ConfigKind::Int } else { ConfigKind::Long },
-            expected: concat!("a number in ", stringify!($range)),
-            apply: |config, value| {
-                config.$field = value.parse::<$type>().ok().filter(|number| ($range).contains(number))?;
-                Some(())
-            },
-            show: |config| config.$field.to_string(),
-        }
-    };
-}
-
-/// A setting that is a number of bytes within a range, or -1 for what `otherwise` says.
-macro_rules! optional {
-    ($key:literal, $field:ident, $type:ty, $range:expr, $otherwise:literal) => {
-        Setting {
-            key: $key,
-            kind: ConfigKind::Long,
-            expected: concat!("a number in ", stringify!($range), ", or -1 for ", $otherwise),
-            apply: |config, value| {
-                config.$field = match value {
-                    "-1" => None,
-                    _ => Some(value.parse::<$type>().ok().filter(|number| ($range).contains(number))?),
-                };
-                Some(())
-            },
-            show: |config| config.$field.map_or_else(|| "-1".to_owned(), |bytes| bytes.to_string()),
-        }
-    };
-}
-
-/// A setting that is a time in a unit of so many milliseconds.
-macro_rules! duration {
-    ($key:literal, $field:ident, $unit_ms:literal, $kind:ident) => {
-        Setting {
-            key: $key,
-            kind: ConfigKind::$kind,
-            expected: "a number, 0 or more",
-            apply: |config, value| {
-                config.$field = Duration::from_millis(value.parse::<u64>().ok()?.checked_mul($unit_ms)?);
-                Some(())
-            },
-            show: |config| (config.$field.as_millis() / $unit_ms).to_string(),
-        }
-    };
-}
-
-const SETTINGS: &[Setting] = &[
-    number!("node.id", node_id, i32, 0..=i32::MAX),
-    Setting {
-        key: "log.durability",
-        kind: ConfigKind::Text,
-        expected: "sync or async",
-        apply: |config, value| {
-            config.durability = match value {
-                "sync" => Durability::Sync,
-                "async" => Durability::Async,
-                _ => return None,
-            };
-            Some(())
-        },
-        show: |config| match config.durability {
-            Durability::Sync => "sync".to_owned(),
-            Durability::Async => "async".to_owned(),
-        },
-    },
-    Setting {
-        key: "auto.create.topics.enable",
-        kind: ConfigKind::Boolean,
-        expected: "true or false",
-        apply: |config, value| {
-            config.auto_create_topics = value.parse().ok()?;
-            Some(())
-        },
-        show: |config| config.auto_create_topics.to_string(),
-    },
-    number!("num.partitions", default_partitions, i32, 1..=10_000),
-    number!("socket.request.max.bytes", request_bytes_max, usize, 1_024..=1_073_741_824),
-    optional!("queued.max.request.bytes", queued_request_bytes_max, usize, 1..=1 << 40, "no bound"),
-    optional!("socket.send.buffer.bytes", send_buffer_bytes, usize, 1..=1 << 30, "what the kernel thinks best"),
-    number!("max.connections", connections_max, usize, 1..=1_000_000),
-    number!("max.connections.per.ip", connections_per_address_max, usize, 1..=1_000_000),
-    duration!("connections.max.idle.ms", connection_idle_max, 1, Long),
-    duration!("socket.frame.timeout.ms", frame_timeout, 1, Long),
-    optional!("log.min.free.bytes", free_bytes_min, u64, 0..=u64::MAX, "the larger of 1 GiB and 5 % of the disk"),
-    duration!("group.initial.rebalance.delay.ms", group_initial_rebalance_delay, 1, Int),
-    duration!("group.min.session.timeout.ms", group_session_timeout_min, 1, Int),
-    duration!("group.max.session.timeout.ms", group_session_timeout_max, 1, Int),
-    number!("group.max.size", group_size_max, usize, 1..=2_147_483_647),
-    number!("offsets.topic.num.partitions", offsets_partitions, i32, 1..=1_000),
-    number!("offset.metadata.max.bytes", offset_metadata_bytes_max, usize, 0..=1_048_576),
-    duration!("offsets.retention.minutes", offsets_retention, 60_000, Int),
-    number!("transaction.state.log.num.partitions", transactions_partitions, i32, 1..=1_000),
-    duration!("transaction.max.timeout.ms", transaction_timeout_max, 1, Int),
-    duration!("transactional.id.expiration.ms", transactional_id_expiration, 1, Int),
-    number!("fetch.max.bytes", fetch_bytes_max, usize, 1_024..=2_147_483_647),
-    number!("max.incremental.fetch.session.cache.slots", fetch_sessions_max, usize, 0..=1_000_000),
-    duration!("min.incremental.fetch.session.eviction.ms", fetch_session_safe_for, 1, Int),
-];
-
 /// Every row: the broker's own, then what concerns logs and topics.
-fn table() -> impl Iterator<Item = &'static Setting> {
+pub(crate) fn table() -> impl Iterator<Item = &'static Setting> {
     SETTINGS.iter().chain(LOG_SETTINGS)
 }
+
+/// The row of a key, be it one that is only kept.
+pub(crate) fn setting(key: &str) -> Option<&'static Setting> {
+    table().chain(KEPT).find(|setting| setting.key == key)
+}
+
+/// Kafka's settings of things that are not here: kept when somebody sets them at run time.
+pub(crate) fn kept() -> impl Iterator<Item = &'static Setting> {
+    KEPT.iter()
+}
+
+/// Settings that have no row of their own, for they are told apart before or follow from another one.
+pub(crate) const FIXED_KEYS: [&str; 7] = [
+    "advertised.listeners",
+    "broker.id",
+    "default.replication.factor",
+    "delete.topic.enable",
+    "listeners",
+    "log.dirs",
+    "offsets.topic.replication.factor",
+];
 
 /// The known key that shares most with `key`: longest common prefix and suffix together.
 fn nearest(key: &str) -> &'static str {

@@ -60,6 +60,7 @@ pub(crate) struct DataDirectory {
     disk: Arc<dyn Disk>,
     path: PathBuf,
     cluster_id: String,
+    directory_id: Uuid,
     /// `meta.properties` as it shall be, where it is not so yet.
     completed_meta: Option<String>,
     clean: bool,
@@ -76,25 +77,31 @@ impl DataDirectory {
             _ => failed(error),
         })?;
         let meta = disk.read_small(&path.join(META), META_BYTES_MAX).map_err(failed)?;
-        let (cluster_id, completed_meta) = match meta {
+        let (cluster_id, directory_id, completed_meta) = match meta {
             Some(meta) => check_meta(path, &String::from_utf8_lossy(&meta), node_id)?,
             None => {
+                let directory_id = Uuid::new_v4();
                 let cluster_id = base64(Uuid::new_v4());
                 let meta = format!(
                     "version=1\ncluster.id={cluster_id}\nnode.id={node_id}\ndirectory.id={}\npillion.format={FORMAT}\n",
-                    base64(Uuid::new_v4())
+                    base64(directory_id)
                 );
                 disk.replace_small(&path.join(META), meta.as_bytes()).map_err(failed)?;
-                (cluster_id, None)
+                (cluster_id, directory_id, None)
             }
         };
         let clean = disk.read_small(&path.join(CLEAN_MARKER), META_BYTES_MAX).map_err(failed)?.is_some();
-        Ok(Self { disk, path: path.to_owned(), cluster_id, completed_meta, clean, _lock: lock })
+        Ok(Self { disk, path: path.to_owned(), cluster_id, directory_id, completed_meta, clean, _lock: lock })
     }
 
     /// The cluster's id: 16 bytes in URL-safe base64, as Kafka writes it.
     pub(crate) fn cluster_id(&self) -> &str {
         &self.cluster_id
+    }
+
+    /// The directory's id; nil where Kafka wrote none.
+    pub(crate) fn directory_id(&self) -> Uuid {
+        self.directory_id
     }
 
     /// Whether the last stop synced everything.
@@ -123,8 +130,8 @@ impl DataDirectory {
     }
 }
 
-/// Checks what the directory says of itself; answers the cluster's id, and the file with what it lacks.
-fn check_meta(path: &Path, meta: &str, node_id: i32) -> Result<(String, Option<String>), DataDirectoryError> {
+/// Checks what the directory says of itself; answers the cluster's id, its own, and the file with what it lacks.
+fn check_meta(path: &Path, meta: &str, node_id: i32) -> Result<(String, Uuid, Option<String>), DataDirectoryError> {
     let value = |key: &str| {
         let mut lines = meta.lines().filter_map(|line| line.split_once('='));
         lines.find(|(name, _)| name.trim() == key).map(|(_, value)| value.trim().to_owned())
@@ -153,12 +160,14 @@ fn check_meta(path: &Path, meta: &str, node_id: i32) -> Result<(String, Option<S
         completed.push_str(&format!("\npillion.format={FORMAT}"));
     }
     completed.push('\n');
-    Ok((cluster_id, (!is_complete).then_some(completed)))
+    let directory_id = value("directory.id").and_then(|text| from_base64(&text)).unwrap_or_default();
+    Ok((cluster_id, directory_id, (!is_complete).then_some(completed)))
 }
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// A UUID as Kafka prints it: URL-safe base64 without padding, 22 characters.
 pub(crate) fn base64(uuid: Uuid) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut bits = uuid.as_u128();
     let mut text = [0_u8; 22];
     // 22 characters hold 132 bits: the four missing ones are zeroes at the end.
@@ -169,4 +178,12 @@ pub(crate) fn base64(uuid: Uuid) -> String {
         bits >>= 6;
     }
     text.iter().map(|character| char::from(*character)).collect()
+}
+
+/// The UUID that [`base64`] prints so; `None` for any other text.
+fn from_base64(text: &str) -> Option<Uuid> {
+    let digit = |character: u8| ALPHABET.iter().position(|known| *known == character);
+    let (last, front) = text.as_bytes().split_last().filter(|(_, front)| front.len() == 21)?;
+    let bits = front.iter().try_fold(0_u128, |bits, character| Some(bits << 6 | digit(*character)? as u128))?;
+    Some(Uuid::from_u128(bits << 2 | (digit(*last)? >> 4) as u128))
 }

@@ -2,7 +2,8 @@
 
 use pillion_wire::ErrorCode;
 
-use crate::broker::TopicChangeError;
+use crate::broker::{SettingsChangeError, TopicChangeError};
+use crate::config::{ConfigError, DynamicConfigError};
 use crate::log::{LogError, MarkerError, SequenceError};
 use crate::partition::AppendError;
 
@@ -39,11 +40,29 @@ impl From<&TopicChangeError> for ErrorCode {
     fn from(error: &TopicChangeError) -> Self {
         match error {
             TopicChangeError::Exists(_) => Self::TopicAlreadyExists,
+            TopicChangeError::Collides { .. } => Self::InvalidTopicException,
             TopicChangeError::Unknown => Self::UnknownTopicOrPartition,
             TopicChangeError::Config(_) => Self::InvalidConfig,
             TopicChangeError::Catalogue(_) | TopicChangeError::Log(_) | TopicChangeError::Io { .. } => {
                 Self::KafkaStorageError
             }
+        }
+    }
+}
+
+impl From<&SettingsChangeError> for ErrorCode {
+    fn from(error: &SettingsChangeError) -> Self {
+        match error {
+            SettingsChangeError::Config(DynamicConfigError::ReadOnly(_)) => Self::InvalidRequest,
+            SettingsChangeError::Config(DynamicConfigError::NoList(_)) => Self::InvalidConfig,
+            // A value that is none is an INVALID_REQUEST of a broker's, and an INVALID_CONFIG of a topic's.
+            SettingsChangeError::Config(DynamicConfigError::Invalid(ConfigError::InvalidValue { .. })) => {
+                Self::InvalidRequest
+            }
+            SettingsChangeError::Config(DynamicConfigError::Invalid(ConfigError::UnknownKey { .. })) => {
+                Self::InvalidConfig
+            }
+            SettingsChangeError::Catalogue(_) => Self::KafkaStorageError,
         }
     }
 }

@@ -37,7 +37,7 @@ impl BrokerState {
             return Ok(topic);
         }
         let entries = [("cleanup.policy", "compact"), ("segment.bytes", SEGMENT_BYTES)];
-        let config = TopicConfig::new(entries, &self.config.topic_defaults()).map_err(|error| {
+        let config = TopicConfig::new(entries, &self.topic_defaults()).map_err(|error| {
             tracing::error!(%error, "a setting of {name} is not taken");
             ErrorCode::CoordinatorNotAvailable
         })?;

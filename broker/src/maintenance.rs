@@ -141,7 +141,7 @@ impl Rounds {
     }
 
     fn write_checkpoints(&self) {
-        let expiration_ms = self.broker.config.log.producer_id_expiration.as_millis() as i64;
+        let expiration_ms = self.broker.settings.in_force().config().log.producer_id_expiration.as_millis() as i64;
         for topic in self.broker.topics.snapshot().all() {
             for partition in &topic.partitions {
                 partition.expire(now_ms(), expiration_ms);

@@ -17,7 +17,7 @@ use crate::broker::BrokerState;
 use crate::catalogue::{Catalogue, CatalogueError, TopicRecord};
 use crate::checkpoints::Checkpoints;
 use crate::clock::now_ms;
-use crate::config::{BrokerConfig, Durability};
+use crate::config::{BrokerConfig, Durability, SettingsInForce};
 use crate::data_directory::{DataDirectory, DataDirectoryError};
 use crate::disk::{Disk, OpenFiles, RealDisk};
 use crate::groups::coordinator::OFFSETS_TOPIC;
@@ -128,7 +128,7 @@ impl Broker {
         if config.durability == Durability::Async {
             tracing::warn!("log.durability=async: acknowledged records are lost if the power is cut");
         }
-        let limits = ConnectionLimits::new(config.connections_max, config.connections_per_address_max);
+        let limits = ConnectionLimits::default();
         let opened = tokio::task::spawn_blocking(move || open(disk, config)).await;
         let (state, directory) = opened.map_err(|_| StartError::RuntimeEnded)??;
         let (state, limits) = (Arc::new(state), Arc::new(limits));
@@ -224,16 +224,18 @@ fn open(disk: Arc<dyn Disk>, config: BrokerConfig) -> Result<(BrokerState, DataD
     });
     let topics = catalogue.topics().map_err(failed)?;
     leftovers::clear(shared.disk(), &root, &topics)?;
-    let known = known_topics(topics, &config)?;
+    let stored = |node_id| catalogue.broker_config(node_id).map_err(failed);
+    let settings = SettingsInForce::new(config.clone(), stored(None)?, stored(Some(config.node_id))?);
+    let known = known_topics(topics, settings.config())?;
     let unreadable = |source| StartError::DataDirectory(DataDirectoryError::Io { path: root.clone(), source });
     let checkpoints = Checkpoints::read(shared.disk(), &root, clean, now_ms()).map_err(unreadable)?;
-    let opened = open_topics(known, &root, &checkpoints, &shared, config.log.recovery_threads);
+    let opened = open_topics(known, &root, &checkpoints, &shared, settings.config().log.recovery_threads);
     if !clean {
         // What recovery found may be in the page cache only: nobody is shown what the next crash would take back.
         shared.disk().sync_all(&root).map_err(unreadable)?;
     }
-    let cluster_id = directory.cluster_id().to_owned();
-    let state = BrokerState::new(config, cluster_id, catalogue, shared);
+    let identity = (directory.cluster_id().to_owned(), directory.directory_id());
+    let state = BrokerState::new(config, settings, identity, catalogue, shared);
     state.topics.add(opened);
     if !clean {
         state

@@ -9,11 +9,15 @@ use tokio_util::task::TaskTracker;
 
 use crate::admin::Admin;
 use crate::backoff::Backoff;
+use crate::committed::{CommittedOffset, GroupMetadata};
 use crate::connection::{Connector, Pool};
 use crate::consumer::{Consumer, ConsumerConfig};
+use crate::coordinator::Coordinators;
 use crate::error::ClientError;
+use crate::group::{self, GroupConfig, GroupConsumer, GroupError, TopicPartition};
 use crate::metadata::{Broker, Metadata, Refresher};
 use crate::producer::{Producer, ProducerConfig};
+use crate::transaction::{TransactionError, TransactionalConfig, TransactionalProducer};
 
 /// A client's settings, named as Kafka's own.
 #[derive(Debug, Clone)]
@@ -60,6 +64,7 @@ pub(crate) struct ClientShared {
     /// Connections for everything but produce and fetch.
     pub(crate) control: Arc<Pool>,
     pub(crate) connector: Connector,
+    pub(crate) coordinators: Coordinators,
 }
 
 impl ClientShared {
@@ -67,15 +72,24 @@ impl ClientShared {
     ///
     /// # Errors
     /// What the last broker failed with.
-    pub(crate) async fn ask_any<R: Request>(&self, request: &R) -> Result<R::Response, ClientError> {
+    pub(crate) async fn ask_any<R: Request + Clone>(&self, request: &R) -> Result<R::Response, ClientError> {
+        self.ask_any_by(|_| request.clone()).await
+    }
+
+    /// Asks any broker, likewise, a request that depends on the version it is asked in.
+    ///
+    /// # Errors
+    /// What the last broker failed with.
+    pub(crate) async fn ask_any_by<R: Request>(&self, build: impl Fn(i16) -> R) -> Result<R::Response, ClientError> {
         let cluster = self.metadata.cluster();
         let mut brokers: Vec<_> = cluster.brokers.values().collect();
         brokers.sort_by_key(|broker| self.control.established(broker.id).is_none());
         let mut last = ClientError::Closed;
         for broker in brokers {
-            match self.ask(broker, request).await {
+            let asked = async { self.control.connection(broker).await?.request_by((0, i16::MAX), &build).await };
+            match asked.await {
                 Ok(response) => return Ok(response),
-                Err(error) => last = error,
+                Err(error) => last = error.into(),
             }
         }
         self.metadata.request();
@@ -116,7 +130,15 @@ impl Client {
         let (metadata, refresher) = Refresher::bootstrap(&config, connector.clone(), control.clone()).await?;
         connector.tasks.spawn(refresher.run());
         end_unless_ready.disarm();
-        Ok(Self { shared: Arc::new(ClientShared { config, metadata, control, connector }) })
+        Ok(Self {
+            shared: Arc::new(ClientShared {
+                config,
+                metadata,
+                control,
+                connector,
+                coordinators: Coordinators::default(),
+            }),
+        })
     }
 
     /// Ends everything made from this client and waits for its tasks. What is not delivered by then fails with
@@ -132,7 +154,20 @@ impl Client {
     /// A new producer with connections and producer id of its own.
     #[must_use]
     pub fn producer(&self, config: ProducerConfig) -> Producer {
-        Producer::start(self.shared.clone(), config)
+        Producer::start(self.shared.clone(), config, None)
+    }
+
+    /// A new producer of transactions. Takes its transactional id over: a producer that had it is fenced from here on,
+    /// and a transaction it left open is aborted.
+    ///
+    /// # Errors
+    /// [`TransactionError::TimedOut`] when no coordinator answers; [`TransactionError::Refused`],
+    /// [`TransactionError::Unsupported`] where another configuration is needed.
+    pub async fn transactional_producer(
+        &self,
+        config: TransactionalConfig,
+    ) -> Result<TransactionalProducer, TransactionError> {
+        TransactionalProducer::start(self.shared.clone(), config).await
     }
 
     /// The administrative side.
@@ -145,6 +180,38 @@ impl Client {
     #[must_use]
     pub fn consumer(&self, config: ConsumerConfig) -> Consumer {
         Consumer::new(self.shared.clone(), config)
+    }
+}
+
+impl Client {
+    /// A new member of a consumer group, which joins at once.
+    ///
+    /// # Errors
+    /// [`GroupError::Configuration`].
+    pub fn group_consumer(&self, config: GroupConfig) -> Result<GroupConsumer, GroupError> {
+        GroupConsumer::start(self.shared.clone(), config)
+    }
+
+    /// Commits offsets for a group, as a member or from outside ([`GroupMetadata::outside`]); brokers refuse the latter
+    /// while the group has members.
+    ///
+    /// # Errors
+    /// As [`GroupConsumer::commit`].
+    pub async fn commit_offsets(&self, group: &GroupMetadata, offsets: Vec<CommittedOffset>) -> Result<(), GroupError> {
+        group::commit(&self.shared, group, &offsets, self.shared.config.request_timeout).await
+    }
+
+    /// What a group has committed of some partitions; those without an offset are left out. Waits for transactions
+    /// that may still commit others.
+    ///
+    /// # Errors
+    /// As [`GroupConsumer::committed`].
+    pub async fn committed_offsets(
+        &self,
+        group_id: &str,
+        partitions: &[TopicPartition],
+    ) -> Result<Vec<CommittedOffset>, GroupError> {
+        group::committed(&self.shared, group_id, partitions, self.shared.config.request_timeout).await
     }
 }
 

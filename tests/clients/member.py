@@ -14,6 +14,7 @@ class Member:
         self.program = program
         self.assigned = None
         self.records = []
+        self.uncommitted = {}
         self.failure = None
         self.errors = tempfile.TemporaryFile("w+")
         # A group of its own: whatever starts the client gets the signal too.
@@ -33,10 +34,17 @@ class Member:
                 self.assigned = what
             elif kind == "record":
                 self.records.append(what)
+                if self.program.is_ours:
+                    self.uncommitted[what.partition] = what.offset
+            elif kind == "committed":
+                partition, offset = what
+                if self.uncommitted.get(partition, -1) <= offset:
+                    self.uncommitted.pop(partition, None)
 
     def check(self):
         """Raises when the client has ended by itself, or printed what nobody understands."""
         if self.failure or self.process.poll() is not None:
+            self.reader.join()
             self.errors.seek(0)
             reason = self.failure or f"ended with {self.process.returncode}"
             raise AssertionError(f"a consumer {reason}\n{self.errors.read()}")

@@ -1,23 +1,29 @@
 """How each client is started: to make a topic, to produce, and as a member of a group.
 
-Our own small programs (python/, go/, java/) share one command line. Kafka's console tools and kcat have theirs, and are
-given the same records and read back as the same `Consumed`.
+Our own small programs (python/, go/, java/, js/) share the command line that records.py describes. Kafka's console tools
+and kcat have theirs, and are given the same records and read back as the same `Consumed`.
 """
 
 import shlex
 import subprocess
 
-from records import consumed, record
+from records import Record, consumed, record
 
 
 class Program:
     """One of our own programs, which all take the same commands and print the same lines."""
 
-    prints_assignment = True
+    is_ours = True
     records_per_wave = 200
 
-    def __init__(self, command):
+    def __init__(self, command, prints_assignment=True, repeats_headers=True, aborts_at_once=2, no_transactions=None):
+        """`aborts_at_once`: how many aborted transactions of one producer its reader can tell in one answer.
+        `no_transactions` says why it has none."""
         self.command = command
+        self.prints_assignment = prints_assignment
+        self.repeats_headers = repeats_headers
+        self.aborts_at_once = aborts_at_once
+        self.no_transactions = no_transactions
 
     def version(self):
         return run([*self.command, "version"]).strip()
@@ -28,6 +34,16 @@ class Program:
     def produce(self, bootstrap, topic, name, first, count):
         run([*self.command, "produce", bootstrap, topic, name, str(first), str(count)])
 
+    def transact(self, bootstrap, topic, name, first, count, ends):
+        run([*self.command, "transact", bootstrap, topic, name, str(first), str(count), ",".join(ends)])
+
+    def copy(self, bootstrap, source, target, group, id, count, end):
+        run([*self.command, "copy", bootstrap, source, target, group, id, str(count), end])
+
+    def sent(self, record):
+        """The record as it sends it: of headers with one name perhaps only the last."""
+        return record if self.repeats_headers else Record(record.key, record.value, tuple(dict(record.headers).items()))
+
     def member(self, bootstrap, topic, group):
         """The command line of a consumer in a group, which goes on until SIGTERM."""
         return [*self.command, "consume", bootstrap, topic, group]
@@ -37,13 +53,20 @@ class Program:
         kind, *fields = line.split("\t")
         if kind == "assigned":
             return kind, [int(each) for each in fields[0].split(",") if each]
+        if kind == "committed":
+            return kind, (int(fields[0]), int(fields[1]))
         return (kind, consumed(*fields)) if kind == "record" else None
 
 
 class ConsoleTools:
     """Kafka's console producer and consumer. `kafka_run` is a command that runs a class out of Kafka's jars."""
 
+    is_ours = False
     prints_assignment = False
+    no_transactions = "it has none"
+
+    def sent(self, record):
+        return record
     records_per_wave = 200
 
     def __init__(self, kafka_run):
@@ -86,7 +109,12 @@ class ConsoleTools:
 class Kcat:
     """kcat, which takes headers for a whole run only: one run per record, so a few records."""
 
+    is_ours = False
     prints_assignment = False
+    no_transactions = "it has none"
+
+    def sent(self, record):
+        return record
     records_per_wave = 31
 
     def version(self):

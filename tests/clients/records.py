@@ -1,4 +1,17 @@
-"""The records that every client produces, and how a client prints what it consumed.
+"""What every client program does on its command line, the records it sends, and the lines it prints.
+
+    version                                           its name and version, one line
+    create   BOOTSTRAP TOPIC PARTITIONS
+    produce  BOOTSTRAP TOPIC NAME FIRST COUNT         COUNT records of the producer NAME, from number FIRST on
+    consume  BOOTSTRAP TOPIC GROUP                    from the beginning, read_committed, in a group, until SIGTERM; each
+                                                      batch is printed and committed before the next is asked for
+    transact BOOTSTRAP TOPIC NAME FIRST COUNT ENDS    one producer with the transactional id NAME; for each of ENDS
+                                                      (`commit,abort,…`) a transaction of the next COUNT records, which
+                                                      ends so after all of them were acknowledged
+    copy     BOOTSTRAP SOURCE TARGET GROUP ID COUNT END
+                                                      consumes COUNT records in GROUP and sends them on unchanged, in
+                                                      transactions of ID that carry the group's offsets. If END is `abort`,
+                                                      the first transaction aborts and it ends
 
 Record N of the producer NAME has the key `key-<N % 31>`, the value `value-NAME-N` and these headers in this order:
 
@@ -6,8 +19,9 @@ Record N of the producer NAME has the key `key-<N % 31>`, the value `value-NAME-
 
 (two of one name: headers are a list, not a map). A client in a group prints one line per event, tabs between fields:
 
-    assigned  PARTITION,PARTITION,…                               all that it has now
-    record    PARTITION  OFFSET  KEY  VALUE  NAME=VALUE,NAME=VALUE,…
+    assigned   PARTITION,PARTITION,…                               all that it has now
+    record     PARTITION  OFFSET  KEY  VALUE  NAME=VALUE,NAME=VALUE,…
+    committed  PARTITION  OFFSET                                   everything up to this record is committed
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,10 @@
 //! The catalogue: which topics there are, kept in a log of its own, `__pillion_catalogue-0`.
 //!
 //! Every change is a record, synced before anyone sees its effect, and replayed at start. The latest record of a key
-//! counts; a null value takes the key away. Keys are text: `topic/NAME`, `leader-epoch`, `producer-ids`.
+//! counts; a null value takes the key away. Keys are text: `topic/NAME`, `broker-config/NODE`, `leader-epoch`,
+//! `producer-ids`.
 
+mod broker_configs;
 mod error;
 mod name;
 mod record;

@@ -19,7 +19,15 @@ pub(crate) struct TopicRecord {
     pub(crate) configs: Vec<ConfigEntry>,
 }
 
-/// A setting of a topic.
+/// What was set for some brokers while they ran.
+#[derive(Debug, Clone, PartialEq, Message)]
+#[message(versions = "0", flexible = "0+")]
+pub(super) struct BrokerConfigRecord {
+    /// The settings.
+    pub(super) configs: Vec<ConfigEntry>,
+}
+
+/// A setting.
 #[derive(Debug, Clone, PartialEq, Message)]
 pub(crate) struct ConfigEntry {
     /// Its key.

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::Setting;
+use super::{Setting, TakesEffect};
 use crate::topic_config::{ConfigKind, TopicConfigKey, TopicValues, topic_config_key};
 
 const HOUR_MS: i64 = 60 * 60 * 1000;
@@ -84,6 +84,8 @@ macro_rules! inherited {
             key: $key,
             kind: topic_config_key($topic_key).kind,
             expected: topic_config_key($topic_key).expected,
+            documentation: topic_config_key($topic_key).documentation,
+            takes_effect: TakesEffect::AtRunTime,
             apply: |config, value| {
                 const KEY: &TopicConfigKey = topic_config_key($topic_key);
                 (KEY.take)(&mut config.log.topics, value.trim()).map(|_| ())
@@ -98,11 +100,13 @@ macro_rules! inherited {
 
 /// A time that may be unset; another key holds then.
 macro_rules! optional {
-    ($kind:ident $key:literal, $field:ident, $expected:literal, $accepts:expr) => {
+    ($kind:ident $key:literal, $field:ident, $when:ident, $expected:literal, $accepts:expr, $documentation:literal) => {
         Setting {
             key: $key,
             kind: ConfigKind::$kind,
             expected: $expected,
+            documentation: $documentation,
+            takes_effect: TakesEffect::$when,
             apply: |config, value| {
                 config.log.$field = Some(number(ConfigKind::$kind, value).filter($accepts)?);
                 Some(())
@@ -114,11 +118,13 @@ macro_rules! optional {
 
 /// A number of hours.
 macro_rules! hours {
-    ($key:literal, $field:ident, $expected:literal, $accepts:expr) => {
+    ($key:literal, $field:ident, $expected:literal, $accepts:expr, $documentation:literal) => {
         Setting {
             key: $key,
             kind: ConfigKind::Int,
             expected: $expected,
+            documentation: $documentation,
+            takes_effect: TakesEffect::AtStart,
             apply: |config, value| {
                 config.log.$field = number(ConfigKind::Int, value).filter($accepts)?;
                 Some(())
@@ -130,11 +136,13 @@ macro_rules! hours {
 
 /// A time in milliseconds.
 macro_rules! milliseconds {
-    ($kind:ident $key:literal, $field:ident, $first:literal) => {
+    ($kind:ident $key:literal, $field:ident, $when:ident, $first:literal, $documentation:literal) => {
         Setting {
             key: $key,
             kind: ConfigKind::$kind,
             expected: concat!("a number of milliseconds of at least ", $first),
+            documentation: $documentation,
+            takes_effect: TakesEffect::$when,
             apply: |config, value| {
                 let number = number(ConfigKind::$kind, value).filter(|number| *number >= $first)?;
                 config.log.$field = Duration::from_millis(u64::try_from(number).ok()?);
@@ -162,11 +170,15 @@ pub(super) const LOG_SETTINGS: &[Setting] = &[
     inherited!("compression.lz4.level", "compression.lz4.level"),
     inherited!("compression.type", "compression.type"),
     inherited!("compression.zstd.level", "compression.zstd.level"),
-    milliseconds!(Long "log.cleaner.backoff.ms", cleaner_backoff, 0),
+    milliseconds!(
+        Long "log.cleaner.backoff.ms", cleaner_backoff, AtRunTime, 0, "how long compaction rests when nothing is due"
+    ),
     Setting {
         key: "log.cleaner.dedupe.buffer.size",
         kind: ConfigKind::Long,
         expected: "a number of bytes of at least 1048576",
+        documentation: "bytes that a compaction's keys may take; at least 1 MiB",
+        takes_effect: TakesEffect::AtRunTime,
         apply: |config, value| {
             let bytes = value.trim().parse().ok().filter(|bytes| *bytes >= 1 << 20)?;
             config.log.cleaner_dedupe_buffer_bytes = bytes;
@@ -179,6 +191,8 @@ pub(super) const LOG_SETTINGS: &[Setting] = &[
         key: "log.cleaner.enable",
         kind: ConfigKind::Boolean,
         expected: "true or false",
+        documentation: "whether anything is compacted",
+        takes_effect: TakesEffect::AtStart,
         apply: |config, value| {
             config.log.cleaner_enabled = value.trim().to_ascii_lowercase().parse().ok()?;
             Some(())
@@ -190,8 +204,14 @@ pub(super) const LOG_SETTINGS: &[Setting] = &[
     inherited!("log.cleaner.min.compaction.lag.ms", "min.compaction.lag.ms"),
     inherited!("log.cleanup.policy", "cleanup.policy"),
     inherited!("log.flush.interval.messages", "flush.messages"),
-    optional!(Long "log.flush.interval.ms", flush_interval_ms, "a number of milliseconds of at least 0", |ms| *ms >= 0),
-    milliseconds!(Int "log.flush.offset.checkpoint.interval.ms", offset_checkpoint_interval, 0),
+    optional!(
+        Long "log.flush.interval.ms", flush_interval_ms, AtRunTime, "a number of milliseconds of at least 0", |ms| *ms >= 0,
+        "time after which a sync is due"
+    ),
+    milliseconds!(
+        Int "log.flush.offset.checkpoint.interval.ms", offset_checkpoint_interval, AtStart, 0,
+        "how often the checkpoint files are written"
+    ),
     inherited!("log.index.interval.bytes", "index.interval.bytes"),
     inherited!("log.index.size.max.bytes", "segment.index.bytes"),
     inherited!("log.message.timestamp.after.max.ms", "message.timestamp.after.max.ms"),
@@ -199,18 +219,47 @@ pub(super) const LOG_SETTINGS: &[Setting] = &[
     inherited!("log.message.timestamp.type", "message.timestamp.type"),
     inherited!("log.preallocate", "preallocate"),
     inherited!("log.retention.bytes", "retention.bytes"),
-    milliseconds!(Long "log.retention.check.interval.ms", retention_check_interval, 1),
-    hours!("log.retention.hours", retention_hours, "a number of hours of at least 1, or -1 for ever", is_retention),
-    optional!(
-        Int "log.retention.minutes", retention_minutes, "a number of minutes of at least 1, or -1 for ever", is_retention
+    milliseconds!(
+        Long "log.retention.check.interval.ms", retention_check_interval, AtStart, 1,
+        "how often retention looks for old segments"
+    ),
+    hours!(
+        "log.retention.hours",
+        retention_hours,
+        "a number of hours of at least 1, or -1 for ever",
+        is_retention,
+        "hours a partition keeps records; -1 for ever"
     ),
     optional!(
-        Long "log.retention.ms", retention_ms, "a number of milliseconds of at least 1, or -1 for ever", is_retention
+        Int "log.retention.minutes", retention_minutes, AtStart, "a number of minutes of at least 1, or -1 for ever",
+        is_retention, "minutes a partition keeps records; -1 for ever"
     ),
-    hours!("log.roll.hours", roll_hours, "a number of hours of at least 1", |hours| *hours >= 1),
-    hours!("log.roll.jitter.hours", roll_jitter_hours, "a number of hours of at least 0", |hours| *hours >= 0),
-    optional!(Long "log.roll.jitter.ms", roll_jitter_ms, "a number of milliseconds of at least 0", |ms| *ms >= 0),
-    optional!(Long "log.roll.ms", roll_ms, "a number of milliseconds of at least 1", |ms| *ms >= 1),
+    optional!(
+        Long "log.retention.ms", retention_ms, AtRunTime, "a number of milliseconds of at least 1, or -1 for ever",
+        is_retention, "milliseconds a partition keeps records; -1 for ever"
+    ),
+    hours!(
+        "log.roll.hours",
+        roll_hours,
+        "a number of hours of at least 1",
+        |hours| *hours >= 1,
+        "hours after which a segment is closed"
+    ),
+    hours!(
+        "log.roll.jitter.hours",
+        roll_jitter_hours,
+        "a number of hours of at least 0",
+        |hours| *hours >= 0,
+        "spread of log.roll.hours"
+    ),
+    optional!(
+        Long "log.roll.jitter.ms", roll_jitter_ms, AtRunTime, "a number of milliseconds of at least 0", |ms| *ms >= 0,
+        "spread of log.roll.ms"
+    ),
+    optional!(
+        Long "log.roll.ms", roll_ms, AtRunTime, "a number of milliseconds of at least 1", |ms| *ms >= 1,
+        "milliseconds after which a segment is closed"
+    ),
     inherited!("log.segment.bytes", "segment.bytes"),
     inherited!("log.segment.delete.delay.ms", "file.delete.delay.ms"),
     inherited!("max.decompressed.message.bytes", "max.decompressed.message.bytes"),
@@ -220,12 +269,16 @@ pub(super) const LOG_SETTINGS: &[Setting] = &[
         key: "num.recovery.threads.per.data.dir",
         kind: ConfigKind::Int,
         expected: "a number from 1 to 256",
+        documentation: "logs opened at once by a start",
+        takes_effect: TakesEffect::AtRunTime,
         apply: |config, value| {
             config.log.recovery_threads = value.trim().parse().ok().filter(|threads| (1..=256).contains(threads))?;
             Some(())
         },
         show: |config| config.log.recovery_threads.to_string(),
     },
-    milliseconds!(Int "producer.id.expiration.ms", producer_id_expiration, 1),
+    milliseconds!(
+        Int "producer.id.expiration.ms", producer_id_expiration, AtRunTime, 1, "how long a silent producer is remembered"
+    ),
     inherited!("unclean.leader.election.enable", "unclean.leader.election.enable"),
 ];

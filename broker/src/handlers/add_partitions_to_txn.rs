@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use pillion_wire::ErrorCode;
 use pillion_wire::messages::add_partitions_to_txn::{
     AddPartitionsToTxnPartitionResult, AddPartitionsToTxnResult, AddPartitionsToTxnTopic,
@@ -15,9 +14,9 @@ use pillion_wire::messages::add_partitions_to_txn::{
 use pillion_wire::messages::{AddPartitionsToTxnRequest, AddPartitionsToTxnResponse};
 
 use super::fenced_since;
+use super::gathering::Gathering;
 use crate::broker::BrokerState;
 use crate::dispatch::{Call, Flow};
-use crate::network::Responder;
 use crate::transactions::action::Answer;
 use crate::transactions::event::{AddPartitions, ProducerIdentity, Protocol, TopicPartition};
 
@@ -25,14 +24,6 @@ use crate::transactions::event::{AddPartitions, ProducerIdentity, Protocol, Topi
 const FENCED_SINCE: i16 = 2;
 /// The version from which on there may be several transactions, whose clients give each an epoch.
 const SEVERAL_SINCE: i16 = 4;
-
-/// The answer, while some transactions are missing in it.
-struct Pending {
-    responder: Option<Responder>,
-    version: i16,
-    results: Vec<AddPartitionsToTxnResult>,
-    missing: usize,
-}
 
 /// Answers once every transaction has.
 pub(crate) fn handle(call: Call, request: AddPartitionsToTxnRequest) -> Flow {
@@ -47,17 +38,25 @@ pub(crate) fn handle(call: Call, request: AddPartitionsToTxnRequest) -> Flow {
             topics: request.v3_and_below_topics,
         }],
     };
-    let missing = transactions.len();
-    if missing == 0 {
-        return call.answer(&AddPartitionsToTxnResponse::default());
-    }
-    let (broker, results) = (call.broker, vec![AddPartitionsToTxnResult::default(); missing]);
-    let pending = Arc::new(Mutex::new(Pending { responder: Some(call.responder), version, results, missing }));
+    let responder = call.responder;
+    let results = Arc::new(Gathering::new(transactions.len(), move |results: Vec<AddPartitionsToTxnResult>| {
+        responder.answer(&response(version, results));
+    }));
     for (place, transaction) in transactions.into_iter().enumerate() {
-        let (broker, pending) = (&broker, Arc::clone(&pending));
-        ask(broker, transaction, version, Box::new(move |result| pending.lock().settle(place, result)));
+        let results = Arc::clone(&results);
+        ask(&call.broker, transaction, version, Box::new(move |result| results.put(place, result)));
     }
     Flow::Done
+}
+
+fn response(version: i16, mut results: Vec<AddPartitionsToTxnResult>) -> AddPartitionsToTxnResponse {
+    let mut response = AddPartitionsToTxnResponse::default();
+    if version >= SEVERAL_SINCE {
+        response.results_by_transaction = results;
+    } else if let Some(result) = results.pop() {
+        response.results_by_topic_v3_and_below = result.topic_results;
+    }
+    response
 }
 
 /// Asks about one transaction.
@@ -111,22 +110,6 @@ fn ask(
         settle(result_of(transactional_id, &topics, |_, _| code));
     };
     shard.add_partitions(&id, add, Box::new(reply));
-}
-
-impl Pending {
-    fn settle(&mut self, place: usize, result: AddPartitionsToTxnResult) {
-        self.results[place] = result;
-        self.missing -= 1;
-        let Some(responder) = self.responder.take_if(|_| self.missing == 0) else { return };
-        let mut results = std::mem::take(&mut self.results);
-        let mut response = AddPartitionsToTxnResponse::default();
-        if self.version >= SEVERAL_SINCE {
-            response.results_by_transaction = results;
-        } else if let Some(result) = results.pop() {
-            response.results_by_topic_v3_and_below = result.topic_results;
-        }
-        responder.answer(&response);
-    }
 }
 
 /// The results of a transaction's partitions, as `code_of` has them.

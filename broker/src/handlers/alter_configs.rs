@@ -1,28 +1,21 @@
-//! AlterConfigs (33), versions 0 to 2: replaces all settings of topics; what is not named falls back to the broker's.
+//! AlterConfigs (33), versions 0 to 2: replaces all settings of topics and brokers; what is not named falls back.
 //!
-//! The broker's own settings come from its file, environment and flags: changes to them are refused as Kafka refuses
-//! them for keys that are read-only. What is said here of resources holds for IncrementalAlterConfigs too.
-
-use std::collections::{HashMap, HashSet};
-use std::hash::Hash;
+//! A topic's fall back to the broker's; those of this broker to those of every broker, those to what it started with.
+//! Which can change at run time, the settings' table says.
 
 use pillion_wire::ErrorCode;
 use pillion_wire::messages::alter_configs::{AlterConfigsResource, AlterConfigsResourceResponse};
 use pillion_wire::messages::{AlterConfigsRequest, AlterConfigsResponse};
 
 use super::blocking;
+use super::config_resources::{
+    BROKER_LOGGER, Refusal, Resource, alter_broker, alter_topic, coded, null_value, once, resource_of, times_named,
+};
 use crate::broker::BrokerState;
-use crate::catalogue::check_topic_name;
 use crate::dispatch::{Call, Flow};
-use crate::topic_config::{TopicConfig, TopicConfigError};
+use crate::topic_config::TopicConfig;
 
-const RESOURCE_TOPIC: i8 = 2;
-const RESOURCE_BROKER: i8 = 4;
-
-/// A resource, or a setting, that is not changed.
-pub(super) type Refusal = (ErrorCode, String);
-
-/// Changes the topics and answers once that is durable.
+/// Changes the settings and answers once that is durable.
 pub(crate) fn handle(call: Call, request: AlterConfigsRequest) -> Flow {
     blocking(move || {
         let named = times_named(request.resources.iter().map(|one| (one.resource_type, one.resource_name.clone())));
@@ -39,97 +32,23 @@ pub(crate) fn handle(call: Call, request: AlterConfigsRequest) -> Flow {
 }
 
 fn alter(broker: &BrokerState, resource: &AlterConfigsResource, validate_only: bool) -> Result<(), Refusal> {
-    let names = || resource.configs.iter().map(|config| config.name.as_str());
-    let Resource::Topic(topic) = resource_of(broker, resource.resource_type, &resource.resource_name, names)? else {
-        return Ok(());
-    };
+    if resource.resource_type == BROKER_LOGGER {
+        return Err((ErrorCode::InvalidRequest, "loggers are not changed all at once".to_owned()));
+    }
+    let names: Vec<_> = resource.configs.iter().map(|config| config.name.as_str()).collect();
+    let resource_of = resource_of(broker, resource.resource_type, &resource.resource_name, &names)?;
     let entries = resource.configs.iter().map(|config| match &config.value {
-        Some(value) => Ok((&config.name, value)),
+        Some(value) => Ok((config.name.as_str(), value.as_str())),
         None => Err(null_value(&config.name)),
     });
     let entries = entries.collect::<Result<Vec<_>, Refusal>>()?;
-    let defaults = broker.config.topic_defaults();
-    alter_topic(broker, topic, validate_only, |_| TopicConfig::new(entries, &defaults))
-}
-
-/// What a change is to.
-pub(super) enum Resource<'a> {
-    /// This topic, if it exists.
-    Topic(&'a str),
-    /// The broker, and nothing of it.
-    Nothing,
-}
-
-/// What a resource stands for; refused where nothing of it can be changed. `names` are the settings to be changed.
-pub(super) fn resource_of<'a, N: Iterator<Item = &'a str>>(
-    broker: &BrokerState,
-    resource_type: i8,
-    name: &'a str,
-    names: impl Fn() -> N,
-) -> Result<Resource<'a>, Refusal> {
-    let invalid = |message: String| Err((ErrorCode::InvalidRequest, message));
-    let mut seen = HashSet::new();
-    if let Some(twice) = names().find(|name| !seen.insert(*name)) {
-        return invalid(format!("{twice} is named twice"));
-    }
-    match resource_type {
-        RESOURCE_TOPIC if name.is_empty() => invalid("there are no settings for all topics; name one".to_owned()),
-        RESOURCE_TOPIC => match check_topic_name(name) {
-            Ok(()) => Ok(Resource::Topic(name)),
-            Err(error) => Err((ErrorCode::InvalidTopicException, error.to_string())),
-        },
-        RESOURCE_BROKER if !name.is_empty() && name != broker.config.node_id.to_string() => {
-            invalid(format!("this is node {}, not {name}", broker.config.node_id))
+    match resource_of {
+        Resource::Topic(topic) => {
+            let defaults = broker.topic_defaults();
+            alter_topic(broker, topic, validate_only, |_| TopicConfig::new(entries, &defaults))
         }
-        RESOURCE_BROKER if names().next().is_none() => Ok(Resource::Nothing),
-        RESOURCE_BROKER => {
-            let names = names().collect::<Vec<_>>().join(", ");
-            invalid(format!("the broker's settings cannot be changed while it runs: {names}"))
+        Resource::Broker(scope) => {
+            alter_broker(broker, scope, validate_only, |settings| settings.replaced(scope, entries))
         }
-        other => invalid(format!("resource type {other} has no settings here")),
-    }
-}
-
-/// Changes a topic's settings.
-pub(super) fn alter_topic(
-    broker: &BrokerState,
-    name: &str,
-    validate_only: bool,
-    change: impl FnOnce(&TopicConfig) -> Result<TopicConfig, TopicConfigError>,
-) -> Result<(), Refusal> {
-    broker.alter_topic(name, validate_only, change).map_err(|error| {
-        let code = ErrorCode::from(&error);
-        if code == ErrorCode::KafkaStorageError {
-            tracing::warn!(topic = name, %error, "cannot change a topic's settings");
-        }
-        (code, error.to_string())
-    })
-}
-
-/// A setting without the value it needs.
-pub(super) fn null_value(name: &str) -> Refusal {
-    (ErrorCode::InvalidRequest, format!("{name} needs a value"))
-}
-
-/// How often each resource is named.
-pub(super) fn times_named<K: Hash + Eq>(keys: impl Iterator<Item = K>) -> HashMap<K, usize> {
-    let mut times = HashMap::new();
-    keys.for_each(|key| *times.entry(key).or_default() += 1);
-    times
-}
-
-/// Refuses what is named more than once: which change would hold?
-pub(super) fn once<K: Hash + Eq>(named: &HashMap<K, usize>, key: &K) -> Result<(), Refusal> {
-    match named.get(key) {
-        Some(times) if *times > 1 => Err((ErrorCode::InvalidRequest, "named twice in the request".to_owned())),
-        _ => Ok(()),
-    }
-}
-
-/// An outcome as responses have it.
-pub(super) fn coded(outcome: Result<(), Refusal>) -> (i16, Option<String>) {
-    match outcome {
-        Ok(()) => (ErrorCode::None.code(), None),
-        Err((code, message)) => (code.code(), Some(message)),
     }
 }

@@ -1,27 +1,29 @@
 //! CreateTopics (19), versions 2 to 7: makes topics, each with its own outcome.
 //!
 //! Replication factor is 1 or unsaid, for there is one node; an assignment may name only it. Settings are checked
-//! against the topic settings' table.
+//! against the topic settings' table. A topic named twice is refused once, as Kafka does.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use pillion_wire::ErrorCode;
-use pillion_wire::messages::create_topics::{CreatableTopic, CreatableTopicConfigs, CreatableTopicResult};
+use pillion_wire::messages::create_topics::{
+    CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfigs, CreatableTopicResult,
+};
 use pillion_wire::messages::{CreateTopicsRequest, CreateTopicsResponse};
 
+use super::alter_partition_reassignments::check_replicas;
 use super::blocking;
-use super::describe_configs::BrokerSettings;
-use crate::broker::{BrokerState, TopicSpec};
+use super::config_resources::{Refusal, once, times_named};
+use super::describe_configs::Inherited;
+use crate::broker::{BrokerState, NamesTaken, TopicSpec};
 use crate::catalogue::{Topic, check_topic_name};
 use crate::dispatch::{Call, Flow};
-use crate::topic_config::{TOPIC_CONFIG_KEYS, TopicConfig};
+use crate::topic_config::TopicConfig;
 
-/// Partitions one topic may have: a bound, not a recommendation.
-pub(super) const PARTITIONS_MAX: i32 = 100_000;
+/// Partitions one request may make, as with Kafka.
+pub(super) const PARTITIONS_MAX: i64 = 10_000;
 /// DescribeConfigs' and this API's number for "set on the topic".
 const SOURCE_TOPIC: i8 = 1;
-
-type Refusal = (ErrorCode, String);
 
 /// Makes the topics and answers once they are durable.
 pub(crate) fn handle(call: Call, request: CreateTopicsRequest) -> Flow {
@@ -32,21 +34,22 @@ pub(crate) fn handle(call: Call, request: CreateTopicsRequest) -> Flow {
 }
 
 fn create(broker: &BrokerState, request: CreateTopicsRequest) -> Vec<CreatableTopicResult> {
-    let mut times_named: HashMap<String, usize> = HashMap::new();
-    for topic in &request.topics {
-        *times_named.entry(topic.name.clone()).or_default() += 1;
-    }
+    let named = times_named(request.topics.iter().map(|topic| topic.name.clone()));
+    let is_too_large = partitions_wanted(broker, &request) > PARTITIONS_MAX;
+    let names = NamesTaken::of(&broker.topics.snapshot());
+    let mut seen = HashSet::new();
     let mut specs = Vec::new();
-    let mut results: Vec<_> = request
-        .topics
-        .into_iter()
+    let topics = request.topics.into_iter().filter(|topic| seen.insert(topic.name.clone()));
+    let mut results: Vec<_> = topics
         .map(|topic| {
             let name = topic.name.clone();
-            let checked = if times_named.get(&name).is_some_and(|times| *times > 1) {
-                Err((ErrorCode::InvalidRequest, "the topic is named twice in the request".to_owned()))
-            } else {
-                check(broker, topic)
-            };
+            let checked = once(&named, &name).and_then(|()| {
+                if is_too_large {
+                    let message = format!("a request makes up to {PARTITIONS_MAX} partitions");
+                    return Err((ErrorCode::PolicyViolation, message));
+                }
+                check(broker, &names, topic)
+            });
             match checked {
                 Ok(spec) => {
                     specs.push(spec);
@@ -56,30 +59,44 @@ fn create(broker: &BrokerState, request: CreateTopicsRequest) -> Vec<CreatableTo
             }
         })
         .collect();
+    let inherited = Inherited::all(broker);
     let accepted = results.iter_mut().filter(|result| result.error_code == 0);
     if request.validate_only {
         for (result, spec) in accepted.zip(specs) {
-            describe(broker, result, spec.partitions, &spec.config);
+            describe(result, spec.partitions, &spec.config, &inherited);
         }
         return results;
     }
     for (result, made) in accepted.zip(broker.create_topics(specs)) {
         match made {
-            Ok(topic) => describe_topic(broker, result, &topic),
+            Ok(topic) => describe_topic(result, &topic, &inherited),
             Err(error) => *result = refused(std::mem::take(&mut result.name), ((&error).into(), error.to_string())),
         }
     }
     results
 }
 
-fn check(broker: &BrokerState, topic: CreatableTopic) -> Result<TopicSpec, Refusal> {
+/// Partitions that all topics of a request are to have.
+fn partitions_wanted(broker: &BrokerState, request: &CreateTopicsRequest) -> i64 {
+    let of_topic = |topic: &CreatableTopic| match topic.num_partitions {
+        _ if !topic.assignments.is_empty() => topic.assignments.len() as i64,
+        -1 => i64::from(broker.config.default_partitions),
+        number => i64::from(number.max(0)),
+    };
+    request.topics.iter().map(of_topic).sum()
+}
+
+fn check(broker: &BrokerState, names: &NamesTaken, topic: CreatableTopic) -> Result<TopicSpec, Refusal> {
     check_topic_name(&topic.name).map_err(|error| (ErrorCode::InvalidTopicException, error.to_string()))?;
-    if broker.topics.by_name(&topic.name).is_some() {
-        return Err((ErrorCode::TopicAlreadyExists, format!("topic '{}' already exists", topic.name)));
-    }
+    names.check(&broker.topics.snapshot(), &topic.name).map_err(|error| ((&error).into(), error.to_string()))?;
     let partitions = partitions(broker, &topic)?;
-    let configs = topic.configs.into_iter().filter_map(|config| Some((config.name, config.value?)));
-    let config = TopicConfig::new(configs, &broker.config.topic_defaults())
+    let without_value = |name: &str| (ErrorCode::InvalidConfig, format!("{name} needs a value"));
+    let configs = topic.configs.into_iter().map(|config| match config.value {
+        Some(value) => Ok((config.name, value)),
+        None => Err(without_value(&config.name)),
+    });
+    let configs = configs.collect::<Result<HashMap<_, _>, Refusal>>()?;
+    let config = TopicConfig::new(configs, &broker.topic_defaults())
         .map_err(|error| (ErrorCode::InvalidConfig, error.to_string()))?;
     Ok(TopicSpec { name: topic.name, partitions, config })
 }
@@ -90,15 +107,7 @@ fn partitions(broker: &BrokerState, topic: &CreatableTopic) -> Result<i32, Refus
             let message = "an assignment and a number of partitions or replicas exclude each other".to_owned();
             return Err((ErrorCode::InvalidRequest, message));
         }
-        let mut indexes: Vec<_> = topic.assignments.iter().map(|assignment| assignment.partition_index).collect();
-        indexes.sort_unstable();
-        let contiguous = indexes.iter().zip(0..).all(|(index, expected)| *index == expected);
-        let here = topic.assignments.iter().all(|assignment| assignment.broker_ids == [broker.config.node_id]);
-        if !contiguous || !here {
-            let message = format!("partitions are numbered from 0 and assigned to node {}", broker.config.node_id);
-            return Err((ErrorCode::InvalidReplicaAssignment, message));
-        }
-        return Ok(indexes.len() as i32);
+        return assigned(broker.config.node_id, &topic.assignments);
     }
     if !matches!(topic.replication_factor, -1 | 1) {
         let message = format!("replication factor {} is not possible on one node; use 1", topic.replication_factor);
@@ -106,9 +115,21 @@ fn partitions(broker: &BrokerState, topic: &CreatableTopic) -> Result<i32, Refus
     }
     match topic.num_partitions {
         -1 => Ok(broker.config.default_partitions),
-        number if (1..=PARTITIONS_MAX).contains(&number) => Ok(number),
-        number => Err((ErrorCode::InvalidPartitions, format!("{number} partitions are not 1 to {PARTITIONS_MAX}"))),
+        number if number > 0 => Ok(number),
+        number => Err((ErrorCode::InvalidPartitions, format!("a topic has at least one partition, not {number}"))),
     }
+}
+
+/// How many partitions an assignment gives to this node.
+fn assigned(node_id: i32, assignments: &[CreatableReplicaAssignment]) -> Result<i32, Refusal> {
+    let mut indexes: Vec<_> = assignments.iter().map(|assignment| assignment.partition_index).collect();
+    indexes.sort_unstable();
+    if !indexes.iter().zip(0..).all(|(index, expected)| *index == expected) {
+        let message = "partitions are numbered from 0, without gaps, each once".to_owned();
+        return Err((ErrorCode::InvalidReplicaAssignment, message));
+    }
+    assignments.iter().try_for_each(|assignment| check_replicas(node_id, &assignment.broker_ids))?;
+    Ok(indexes.len() as i32)
 }
 
 fn refused(name: String, (code, message): Refusal) -> CreatableTopicResult {
@@ -116,29 +137,30 @@ fn refused(name: String, (code, message): Refusal) -> CreatableTopicResult {
         name,
         error_code: code.code(),
         error_message: Some(message),
-        configs: None,
+        num_partitions: -1,
+        replication_factor: -1,
+        configs: Some(Vec::new()),
         ..CreatableTopicResult::default()
     }
 }
 
-fn describe_topic(broker: &BrokerState, result: &mut CreatableTopicResult, topic: &Topic) {
+fn describe_topic(result: &mut CreatableTopicResult, topic: &Topic, inherited: &[Inherited]) {
     result.topic_id = topic.id;
-    describe(broker, result, topic.partitions.len() as i32, &topic.config);
+    describe(result, topic.partitions.len() as i32, &topic.config, inherited);
 }
 
-fn describe(broker: &BrokerState, result: &mut CreatableTopicResult, partitions: i32, config: &TopicConfig) {
+fn describe(result: &mut CreatableTopicResult, partitions: i32, config: &TopicConfig, inherited: &[Inherited]) {
     result.num_partitions = partitions;
     result.replication_factor = 1;
-    let (defaults, settings) = (broker.config.topic_defaults(), BrokerSettings::of(&broker.config));
-    let entry = |key: &crate::topic_config::TopicConfigKey| {
-        let set = config.entries().get(key.name);
+    let entry = |inherited: &Inherited| {
+        let set = config.entries().get(inherited.key.name);
         CreatableTopicConfigs {
-            name: key.name.to_owned(),
-            value: Some(set.cloned().unwrap_or_else(|| (key.show)(&defaults))),
+            name: inherited.key.name.to_owned(),
+            value: Some(set.unwrap_or(&inherited.value).clone()),
             read_only: false,
-            config_source: if set.is_some() { SOURCE_TOPIC } else { settings.source_of(key) },
+            config_source: if set.is_some() { SOURCE_TOPIC } else { inherited.source() },
             is_sensitive: false,
         }
     };
-    result.configs = Some(TOPIC_CONFIG_KEYS.iter().map(entry).collect());
+    result.configs = Some(inherited.iter().map(entry).collect());
 }

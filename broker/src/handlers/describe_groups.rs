@@ -4,6 +4,8 @@
 //! A group that does not exist is `Dead`; from version 6 on it is GROUP_ID_NOT_FOUND as well (KIP-1043). Whoever asks for
 //! the operations permitted is told of all that Kafka has for groups, for there is no authorizer.
 
+use std::collections::HashSet;
+
 use pillion_wire::ErrorCode;
 use pillion_wire::messages::describe_groups::{DescribedGroup, DescribedGroupMember};
 use pillion_wire::messages::{DescribeGroupsRequest, DescribeGroupsResponse};
@@ -20,8 +22,13 @@ const ALL_OPERATIONS: i32 = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11;
 /// Answers at once.
 pub(crate) fn handle(call: Call, request: DescribeGroupsRequest) -> Flow {
     let authorized_operations = if request.include_authorized_operations { ALL_OPERATIONS } else { i32::MIN };
-    let describe = |group_id: String| DescribedGroup { authorized_operations, ..describe(&call, group_id) };
-    let groups = request.groups.into_iter().map(describe).collect();
+    let describe = |group_id: String| match describe(&call, group_id) {
+        group if group.error_code == ErrorCode::None.code() => DescribedGroup { authorized_operations, ..group },
+        failed => failed,
+    };
+    // A group named again is not told again: its members would make an answer a thousand times its question.
+    let mut seen = HashSet::new();
+    let groups = request.groups.into_iter().filter(|group_id| seen.insert(group_id.clone())).map(describe).collect();
     call.answer(&DescribeGroupsResponse { throttle_time_ms: 0, groups })
 }
 

@@ -13,19 +13,18 @@ use crate::log::ProducerSnapshotEntry;
 /// Answers from memory.
 pub(crate) fn handle(call: Call, request: DescribeProducersRequest) -> Flow {
     let mut seen = HashSet::new();
-    let topics = request.topics.into_iter().filter(|topic| seen.insert(topic.name.clone()));
-    let topics = topics.map(|topic| of_topic(&call.broker, topic)).collect();
+    let topics = request.topics.iter().map(|topic| of_topic(&call.broker, topic, &mut seen)).collect();
     call.answer(&DescribeProducersResponse { topics, ..DescribeProducersResponse::default() })
 }
 
-fn of_topic(broker: &BrokerState, asked: TopicRequest) -> TopicResponse {
+/// A partition named again, which is in `seen`, is not told again: each may have thousands of producers.
+fn of_topic<'a>(broker: &BrokerState, asked: &'a TopicRequest, seen: &mut HashSet<(&'a str, i32)>) -> TopicResponse {
     let topic = broker.topics.by_name(&asked.name);
-    // What is named again is not told again: a partition may have very many producers.
-    let mut seen = HashSet::new();
     let partitions = asked
         .partition_indexes
-        .into_iter()
-        .filter(|index| seen.insert(*index))
+        .iter()
+        .copied()
+        .filter(|index| seen.insert((&asked.name, *index)))
         .map(|index| match topic.as_ref().and_then(|topic| topic.partition(index)) {
             Some(partition) => PartitionResponse {
                 partition_index: index,
@@ -40,7 +39,7 @@ fn of_topic(broker: &BrokerState, asked: TopicRequest) -> TopicResponse {
             },
         })
         .collect();
-    TopicResponse { name: asked.name, partitions }
+    TopicResponse { name: asked.name.clone(), partitions }
 }
 
 fn of_producer(entry: ProducerSnapshotEntry) -> ProducerState {

@@ -1,7 +1,7 @@
-//! IncrementalAlterConfigs (44), versions 0 to 1: changes single settings of topics and leaves the others alone.
+//! IncrementalAlterConfigs (44), versions 0 to 1: changes single settings of topics and brokers, and no others.
 //!
-//! A setting is set, deleted, or, if it is a list, appended to or subtracted from (KIP-339). Resources are judged as in
-//! AlterConfigs.
+//! A setting is set, deleted, or, if it is a list, appended to or subtracted from (KIP-339). What a broker logs is not
+//! changed here.
 
 use pillion_wire::ErrorCode;
 use pillion_wire::messages::incremental_alter_configs::{
@@ -9,13 +9,15 @@ use pillion_wire::messages::incremental_alter_configs::{
 };
 use pillion_wire::messages::{IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse};
 
-use super::alter_configs::{Refusal, Resource, alter_topic, coded, null_value, once, resource_of, times_named};
 use super::blocking;
+use super::config_resources::{
+    Refusal, Resource, alter_broker, alter_topic, coded, null_value, once, resource_of, times_named,
+};
 use crate::broker::BrokerState;
 use crate::dispatch::{Call, Flow};
 use crate::topic_config::ConfigChange;
 
-/// Changes the topics and answers once that is durable.
+/// Changes the settings and answers once that is durable.
 pub(crate) fn handle(call: Call, request: IncrementalAlterConfigsRequest) -> Flow {
     blocking(move || {
         let named = times_named(request.resources.iter().map(|one| (one.resource_type, one.resource_name.clone())));
@@ -32,13 +34,18 @@ pub(crate) fn handle(call: Call, request: IncrementalAlterConfigsRequest) -> Flo
 }
 
 fn alter(broker: &BrokerState, resource: &AlterConfigsResource, validate_only: bool) -> Result<(), Refusal> {
-    let names = || resource.configs.iter().map(|config| config.name.as_str());
-    let Resource::Topic(topic) = resource_of(broker, resource.resource_type, &resource.resource_name, names)? else {
-        return Ok(());
-    };
+    let names: Vec<_> = resource.configs.iter().map(|config| config.name.as_str()).collect();
+    let resource_of = resource_of(broker, resource.resource_type, &resource.resource_name, &names)?;
     let changes = resource.configs.iter().map(change).collect::<Result<Vec<_>, Refusal>>()?;
-    let defaults = broker.config.topic_defaults();
-    alter_topic(broker, topic, validate_only, |config| config.changed(changes, &defaults))
+    match resource_of {
+        Resource::Topic(topic) => {
+            let defaults = broker.topic_defaults();
+            alter_topic(broker, topic, validate_only, |config| config.changed(changes, &defaults))
+        }
+        Resource::Broker(scope) => {
+            alter_broker(broker, scope, validate_only, |settings| settings.changed(scope, changes))
+        }
+    }
 }
 
 fn change(config: &AlterableConfig) -> Result<(&str, ConfigChange), Refusal> {

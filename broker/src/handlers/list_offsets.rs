@@ -58,7 +58,8 @@ fn list(broker: &BrokerState, request: &ListOffsetsRequest, version: i16) -> Lis
                 .and_then(|()| held.ok_or(ErrorCode::UnknownTopicOrPartition))
                 .and_then(|held| {
                     check_leader_epoch(partition.current_leader_epoch, broker.leader_epoch())?;
-                    find(held, partition.timestamp, Isolation::from_level(request.isolation_level))
+                    let found = find(held, partition.timestamp, Isolation::from_level(request.isolation_level));
+                    found.map(|(found, epoch)| (found, epoch.unwrap_or(broker.leader_epoch())))
                 });
             match found {
                 Ok((found, leader_epoch)) => ListOffsetsPartitionResponse {
@@ -104,26 +105,32 @@ fn check_version(timestamp: i64, version: i16) -> Result<(), ErrorCode> {
     if version < since { Err(ErrorCode::UnsupportedVersion) } else { Ok(()) }
 }
 
-/// The offset and the epoch of the record there; −1 for what there is not.
-fn find(partition: &Partition, timestamp: i64, isolation: Isolation) -> Result<(TimestampedOffset, i32), ErrorCode> {
+/// The offset and the epoch of the record there, −1 for what there is not; no epoch where no record ever was, for there
+/// the current one holds.
+fn find(
+    partition: &Partition,
+    timestamp: i64,
+    isolation: Isolation,
+) -> Result<(TimestampedOffset, Option<i32>), ErrorCode> {
     let offsets = partition.offsets();
     let end = match isolation {
         Isolation::ReadUncommitted => offsets.high_watermark,
         Isolation::ReadCommitted => offsets.last_stable_offset,
     };
     let at = |offset| TimestampedOffset { offset, timestamp: -1 };
+    let known = |epoch: i32| Some(epoch).filter(|epoch| *epoch >= 0);
     let found = match timestamp {
-        LATEST => return Ok((at(end), partition.latest_epoch())),
+        LATEST => return Ok((at(end), known(partition.latest_epoch()))),
         EARLIEST | EARLIEST_LOCAL => {
-            return Ok((at(offsets.log_start_offset), partition.epoch_at(offsets.log_start_offset)));
+            return Ok((at(offsets.log_start_offset), known(partition.epoch_at(offsets.log_start_offset))));
         }
         MAX_TIMESTAMP => partition.with_max_timestamp(isolation),
         timestamp if timestamp >= 0 => partition.first_at_or_after(timestamp, isolation),
         _ => Ok(None),
     };
     match found {
-        Ok(Some(found)) if found.offset < end => Ok((found, partition.epoch_at(found.offset))),
-        Ok(_) => Ok((at(-1), -1)),
+        Ok(Some(found)) if found.offset < end => Ok((found, Some(partition.epoch_at(found.offset)))),
+        Ok(_) => Ok((at(-1), Some(-1))),
         Err(error) => {
             let (topic, index) = (partition.topic(), partition.index());
             tracing::error!(%topic, partition = index, %error, "cannot look for a timestamp");

@@ -3,17 +3,17 @@
 //! What is told is durable. Ids whose producer has begun nothing are listed, too. A pattern must match the whole id;
 //! one that is no regular expression is answered with INVALID_REGULAR_EXPRESSION.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use pillion_wire::ErrorCode;
 use pillion_wire::messages::list_transactions::TransactionState as ListedState;
 use pillion_wire::messages::{ListTransactionsRequest, ListTransactionsResponse};
 use regex_lite::Regex;
 
+use super::gathering::Gathering;
 use crate::clock::now_ms;
 use crate::dispatch::{Call, Flow};
-use crate::network::Responder;
 use crate::transactions::shard::{Listed, TransactionShard};
 use crate::transactions::state::TransactionState;
 
@@ -24,16 +24,9 @@ const PATTERN_BYTES_MAX: usize = 1024;
 struct Filter {
     /// Empty for all; `None` where a name is of no state.
     states: Vec<Option<TransactionState>>,
-    producer_ids: Vec<i64>,
+    producer_ids: HashSet<i64>,
     lasted_longer_ms: i64,
     pattern: Option<Regex>,
-}
-
-/// The answer, while some shards are missing in it.
-struct Pending {
-    responder: Option<Responder>,
-    response: ListTransactionsResponse,
-    missing: usize,
 }
 
 /// Answers once all that is told is durable.
@@ -51,27 +44,42 @@ pub(crate) fn handle(call: Call, request: ListTransactionsRequest) -> Flow {
     let unknown_state_filters =
         request.state_filters.iter().filter(|name| TransactionState::of_name(name).is_none()).cloned().collect();
     let filter = Arc::new(Filter {
-        states: request.state_filters.iter().map(|name| TransactionState::of_name(name)).collect(),
-        producer_ids: request.producer_id_filters,
+        states: states_of(&request.state_filters),
+        producer_ids: request.producer_id_filters.into_iter().collect(),
         lasted_longer_ms: request.duration_filter,
         pattern,
     });
-    let response = ListTransactionsResponse { unknown_state_filters, ..ListTransactionsResponse::default() };
+    let mut response = ListTransactionsResponse { unknown_state_filters, ..ListTransactionsResponse::default() };
     let shards: Vec<_> = call.broker.transactions.shards().cloned().collect();
-    if shards.is_empty() {
-        return call.answer(&response);
-    }
-    let missing = shards.len();
-    let pending = Arc::new(Mutex::new(Pending { responder: Some(call.responder), response, missing }));
-    for shard in shards {
-        let (filter, pending) = (Arc::clone(&filter), Arc::clone(&pending));
-        let respond = move |seen: Result<Vec<Listed>, ErrorCode>| settle(&pending, seen);
+    let responder = call.responder;
+    let seen = Arc::new(Gathering::new(shards.len(), move |seen: Vec<Result<Vec<Listed>, ErrorCode>>| {
+        for listed in seen {
+            match listed {
+                Ok(listed) => response.transaction_states.extend(listed.into_iter().map(shown)),
+                Err(error) => response.error_code = error.code(),
+            }
+        }
+        responder.answer(&response);
+    }));
+    for (place, shard) in shards.iter().enumerate() {
+        let (filter, seen) = (Arc::clone(&filter), Arc::clone(&seen));
         let read = move |core: &TransactionShard| {
-            core.list(now_ms()).into_iter().filter(|listed| filter.takes(listed)).collect::<Vec<_>>()
+            core.list(now_ms()).into_iter().filter(|listed| filter.takes(listed)).collect()
         };
-        shard.read(|core| core.is_write_under_way(None), read, respond);
+        shard.read(|core| core.is_write_under_way(None), read, move |listed| seen.put(place, listed));
     }
     Flow::Done
+}
+
+/// Each state named once, however often it was: transactions are compared with all of them.
+fn states_of(names: &[String]) -> Vec<Option<TransactionState>> {
+    let mut states = Vec::new();
+    for state in names.iter().map(|name| TransactionState::of_name(name)) {
+        if !states.contains(&state) {
+            states.push(state);
+        }
+    }
+    states
 }
 
 impl Filter {
@@ -84,21 +92,10 @@ impl Filter {
     }
 }
 
-fn settle(pending: &Mutex<Pending>, seen: Result<Vec<Listed>, ErrorCode>) {
-    let mut pending = pending.lock();
-    let response = &mut pending.response;
-    match seen {
-        Ok(listed) => response.transaction_states.extend(listed.into_iter().map(|listed| ListedState {
-            transactional_id: listed.transactional_id.to_string(),
-            producer_id: listed.producer_id,
-            transaction_state: listed.state.name().to_owned(),
-        })),
-        Err(error) => response.error_code = error.code(),
-    }
-    pending.missing -= 1;
-    if pending.missing == 0
-        && let Some(responder) = pending.responder.take()
-    {
-        responder.answer(&pending.response);
+fn shown(listed: Listed) -> ListedState {
+    ListedState {
+        transactional_id: listed.transactional_id.to_string(),
+        producer_id: listed.producer_id,
+        transaction_state: listed.state.name().to_owned(),
     }
 }

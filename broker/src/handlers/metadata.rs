@@ -1,8 +1,8 @@
 //! Metadata (3), versions 0 to 13: brokers, topics, partitions and leaders.
 //!
 //! This node leads everything, under the address of the listener the question came by. Unknown topics are made when
-//! the client and `auto.create.topics.enable` allow it. Permitted operations are not told (there is no authorizer
-//! yet): the field keeps its "not asked" value.
+//! the client and `auto.create.topics.enable` allow it. A topic named twice is described once. Versions 10 and 11 have
+//! topics' ids but cannot be asked by them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use pillion_wire::messages::metadata::{
 use pillion_wire::messages::{MetadataRequest, MetadataResponse};
 
 use super::blocking;
+use super::permitted_operations::{NOT_ASKED, ON_CLUSTER, ON_TOPIC};
 use crate::broker::{BrokerState, TopicSpec};
 use crate::catalogue::{Topic, check_topic_name, is_internal};
 use crate::dispatch::{Call, Flow};
@@ -21,6 +22,9 @@ use crate::topic_config::TopicConfig;
 
 /// Answers at once, or after making topics.
 pub(crate) fn handle(call: Call, request: MetadataRequest) -> Flow {
+    if matches!(call.version(), 10 | 11) && request.topics.iter().flatten().any(is_by_id) {
+        return call.answer(&refused(&request));
+    }
     let missing = missing_topics(&call, &request);
     if missing.is_empty() {
         let response = describe(&call, &request);
@@ -37,6 +41,22 @@ pub(crate) fn handle(call: Call, request: MetadataRequest) -> Flow {
     })
 }
 
+/// Whether a topic is asked for by its id.
+fn is_by_id(asked: &MetadataRequestTopic) -> bool {
+    asked.name.is_none() || !asked.topic_id.is_nil()
+}
+
+/// The answer to ids in versions that have none in requests: every topic with the error, as Kafka's.
+fn refused(request: &MetadataRequest) -> MetadataResponse {
+    let topic = |asked: &MetadataRequestTopic| MetadataResponseTopic {
+        error_code: ErrorCode::InvalidRequest.code(),
+        name: Some(asked.name.clone().unwrap_or_default()),
+        topic_id: asked.topic_id,
+        ..MetadataResponseTopic::default()
+    };
+    MetadataResponse { topics: request.topics.iter().flatten().map(topic).collect(), ..MetadataResponse::default() }
+}
+
 /// Topics to make: asked for by a valid name, unknown, and allowed to be made. The broker's own are made by those who
 /// use them, with settings of their own.
 fn missing_topics(call: &Call, request: &MetadataRequest) -> Vec<TopicSpec> {
@@ -45,7 +65,8 @@ fn missing_topics(call: &Call, request: &MetadataRequest) -> Vec<TopicSpec> {
         return Vec::new();
     }
     let topics = broker.topics.snapshot();
-    let names = request.topics.iter().flatten().filter_map(|topic| topic.name.as_deref());
+    let by_name = request.topics.iter().flatten().filter(|topic| topic.topic_id.is_nil());
+    let names = by_name.filter_map(|topic| topic.name.as_deref());
     let may_be_made =
         |name: &&str| topics.by_name(name).is_none() && check_topic_name(name).is_ok() && !is_internal(name);
     let mut names: Vec<_> = names.filter(may_be_made).collect();
@@ -54,7 +75,7 @@ fn missing_topics(call: &Call, request: &MetadataRequest) -> Vec<TopicSpec> {
     let spec = |name: &str| TopicSpec {
         name: name.to_owned(),
         partitions: broker.config.default_partitions,
-        config: TopicConfig::inherited(&broker.config.topic_defaults()),
+        config: TopicConfig::inherited(&broker.topic_defaults()),
     };
     names.into_iter().map(spec).collect()
 }
@@ -64,23 +85,32 @@ fn describe(call: &Call, request: &MetadataRequest) -> MetadataResponse {
     let listener = &call.session.listener;
     let topics = broker.topics.snapshot();
     let all = request.topics.is_none() || (call.version() == 0 && request.topics.as_ref().is_some_and(Vec::is_empty));
-    let topics = if all {
+    let mut seen = HashSet::new();
+    let mut topics: Vec<_> = if all {
         topics.sorted().iter().map(|topic| describe_topic(broker, topic)).collect()
     } else {
-        // A topic named again is not told again: what an answer takes is bounded by the topics there are.
-        let mut seen = HashSet::new();
-        let asked = request.topics.iter().flatten();
-        asked
-            .filter(|asked| seen.insert((asked.name.as_deref(), asked.name.is_none().then_some(asked.topic_id))))
-            .map(|asked| {
-                let found = match &asked.name {
-                    Some(name) => topics.by_name(name),
-                    None => topics.by_id(&asked.topic_id),
-                };
-                found.map_or_else(|| unknown(asked, call.version()), |topic| describe_topic(broker, topic))
-            })
-            .collect()
+        let found = |asked: &MetadataRequestTopic| match &asked.name {
+            Some(name) if asked.topic_id.is_nil() => topics.by_name(name).cloned(),
+            _ => topics.by_id(&asked.topic_id).cloned(),
+        };
+        let asked = request.topics.iter().flatten().map(|asked| (asked, found(asked)));
+        let once = asked.filter(|(asked, found)| {
+            let id = found.as_ref().map_or(asked.topic_id, |topic| topic.id);
+            seen.insert((id, asked.name.clone().filter(|_| found.is_none())))
+        });
+        let described = once.map(|(asked, found)| match found {
+            Some(topic) => describe_topic(broker, &topic),
+            None => unknown(asked),
+        });
+        described.collect()
     };
+    if request.include_topic_authorized_operations {
+        // What may be done to a topic that has no name is not known.
+        let named = topics.iter_mut().filter(|topic| topic.name.is_some());
+        named.for_each(|topic| topic.topic_authorized_operations = ON_TOPIC);
+    }
+    let cluster_authorized_operations =
+        if request.include_cluster_authorized_operations { ON_CLUSTER } else { NOT_ASKED };
     MetadataResponse {
         brokers: vec![MetadataResponseBroker {
             node_id: broker.config.node_id,
@@ -91,6 +121,7 @@ fn describe(call: &Call, request: &MetadataRequest) -> MetadataResponse {
         cluster_id: Some(broker.cluster_id.clone()),
         controller_id: broker.config.node_id,
         topics,
+        cluster_authorized_operations,
         ..MetadataResponse::default()
     }
 }
@@ -114,16 +145,16 @@ fn describe_topic(broker: &BrokerState, topic: &Arc<Topic>) -> MetadataResponseT
     }
 }
 
-fn unknown(asked: &MetadataRequestTopic, version: i16) -> MetadataResponseTopic {
+fn unknown(asked: &MetadataRequestTopic) -> MetadataResponseTopic {
     let error = match &asked.name {
+        Some(_) if !asked.topic_id.is_nil() => ErrorCode::UnknownTopicId,
         Some(name) if check_topic_name(name).is_err() => ErrorCode::InvalidTopicException,
         Some(_) => ErrorCode::UnknownTopicOrPartition,
         None => ErrorCode::UnknownTopicId,
     };
     MetadataResponseTopic {
         error_code: error.code(),
-        // Versions 10 and 11 can ask by id alone, but cannot answer without a name.
-        name: asked.name.clone().or_else(|| (version < 12).then(String::new)),
+        name: asked.name.clone(),
         topic_id: asked.topic_id,
         ..MetadataResponseTopic::default()
     }

@@ -31,6 +31,8 @@ use crate::partition::validate::{Admission, Rejection, admit};
 use crate::partition::{AppendError, Partition};
 use transactional::Gate;
 
+/// Records at fault that an answer names, all batches together: a hundred bytes can hold thousands of them.
+const RECORDS_NAMED_MAX: usize = 1_000;
 const ACKS_ALL: i16 = -1;
 const ACKS_NONE: i16 = 0;
 const ACKS_LEADER: i16 = 1;
@@ -131,6 +133,7 @@ fn produce(call: Call, request: ProduceRequest, gate: Gate) {
     let transactional_id: Option<Arc<str>> = request.transactional_id.map(Arc::from);
     let mut appended = Vec::new();
     let mut responses = Vec::with_capacity(request.topic_data.len());
+    let mut records_named_left = RECORDS_NAMED_MAX;
     for data in request.topic_data {
         let topic = find_topic(&call.broker, &data);
         let mut partition_responses = Vec::with_capacity(data.partition_data.len());
@@ -139,7 +142,11 @@ fn produce(call: Call, request: ProduceRequest, gate: Gate) {
             let outcome =
                 append(&call, topic.as_deref(), partition_data, request.acks, transactional_id.as_ref(), gate);
             partition_responses.push(match outcome {
-                Outcome::Refused(response) => response,
+                Outcome::Refused(mut response) => {
+                    response.record_errors.truncate(records_named_left);
+                    records_named_left -= response.record_errors.len();
+                    response
+                }
                 Outcome::Appended {
                     partition,
                     appended: Appended { base_offset, next_offset },

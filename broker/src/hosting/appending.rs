@@ -1,6 +1,7 @@
 //! From a shard's queue into the log, and back when it is durable, or when it never will be.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pillion_wire::records::{BatchBuilder, BatchHeader, Compression, Record, RecordsError};
 use pillion_wire::{EncodeError, ErrorCode};
@@ -10,6 +11,9 @@ use super::hosted::Hosted;
 use super::state::{Appended, Outbox, Queued};
 use super::{Incarnation, Persisted, Shard};
 use crate::partition::{AppendError, Partition};
+
+/// How long records that can wait are at most in the page cache only.
+const UNHURRIED_FOR: Duration = Duration::from_millis(100);
 
 /// Why records did not get into the log.
 #[derive(Debug, Error)]
@@ -68,7 +72,8 @@ impl<S: Shard> Hosted<S> {
                 }
                 (state.take_queued(), state.incarnation)
             };
-            let written = write(&self.partition, &taken);
+            let can_wait = taken.iter().all(|queued| queued.persist.can_wait());
+            let written = write(&self.partition, &taken, can_wait);
             let mut state = self.state.lock();
             state.appending = None;
             match written {
@@ -78,11 +83,16 @@ impl<S: Shard> Hosted<S> {
                         Appended { number, offset, next_offset, persist }
                     });
                     state.appended.extend(appended);
+                    if can_wait && state.sync_at.is_none() {
+                        let sync_at = self.clock.now().monotonic.after(UNHURRIED_FOR);
+                        state.sync_at = Some(sync_at);
+                        self.alarm.ring_at(sync_at);
+                    }
                     drop(state);
                     self.settle_when_durable(incarnation, next_offset);
                 }
-                Err(WriteError::Append(AppendError::Sequence(_))) if state.incarnation == incarnation => {
-                    let outbox = state.refuse(taken, ErrorCode::InvalidProducerEpoch, self.clock.now());
+                Err(WriteError::Append(ref error)) if state.incarnation == incarnation && is_refusal(error) => {
+                    let outbox = state.refuse(taken, refusal(error), self.clock.now());
                     drop(state);
                     self.finish(outbox);
                 }
@@ -139,8 +149,21 @@ impl<S: Shard> Hosted<S> {
     }
 }
 
+/// Whether it is their producer for whose sake records were refused.
+fn is_refusal(error: &AppendError) -> bool {
+    matches!(error, AppendError::Sequence(_) | AppendError::TransactionEnded)
+}
+
+/// What those are told who asked for it; CONCURRENT_TRANSACTIONS when the transaction's coordinator is to be asked again.
+fn refusal(error: &AppendError) -> ErrorCode {
+    match error {
+        AppendError::TransactionEnded => ErrorCode::ConcurrentTransactions,
+        _ => ErrorCode::InvalidProducerEpoch,
+    }
+}
+
 /// Writes records as one batch.
-fn write<S: Shard>(partition: &Arc<Partition>, taken: &[Queued<S>]) -> Result<Written, WriteError> {
+fn write<S: Shard>(partition: &Arc<Partition>, taken: &[Queued<S>], can_wait: bool) -> Result<Written, WriteError> {
     let timestamp = crate::clock::now_ms();
     let mut builder = BatchBuilder::new(Compression::None);
     let mut places = Vec::with_capacity(taken.len());
@@ -148,9 +171,16 @@ fn write<S: Shard>(partition: &Arc<Partition>, taken: &[Queued<S>]) -> Result<Wr
         places.push(builder.count());
         queued.persist.encode(&mut |record: Record| builder.push(&Record { timestamp, ..record }))?;
     }
-    let batch = builder.build(taken.first().and_then(|queued| queued.persist.producer()))?;
+    // All are of one producer; of their guards the first is the oldest.
+    let producer = taken.first().and_then(|queued| queued.persist.producer());
+    let guard = taken.first().and_then(|queued| queued.persist.guard());
+    let batch = builder.build(producer)?;
     let header = BatchHeader::parse(&batch)?;
-    let appended = partition.append(&batch, header)?;
+    let appended = match producer {
+        Some(_) => partition.append_in_transaction(&batch, header, guard)?,
+        None if can_wait => partition.append_unhurried(&batch, header)?,
+        None => partition.append(&batch, header)?,
+    };
     let offsets = places.into_iter().map(|place| appended.base_offset + i64::from(place)).collect();
     Ok(Written { offsets, next_offset: appended.next_offset })
 }

@@ -17,7 +17,7 @@ use super::moment::{Moment, MonotonicMs};
 use super::state::{DeferredLook, Phase, State};
 use super::timer::{Alarm, Clock};
 use super::{ActionOf, Incarnation, Shard, WaiterId};
-use crate::partition::Partition;
+use crate::partition::{MarkerGuard, Partition};
 
 /// Called once with an answer, or with why the shard cannot give one.
 pub(crate) type Reply<Answer> = Box<dyn FnOnce(Result<Answer, ErrorCode>) + Send>;
@@ -47,6 +47,11 @@ impl<S: Shard> Hosted<S> {
         let state = Mutex::new(State::new(Arc::clone(&limits)));
         let runtime = tokio::runtime::Handle::current();
         Self { partition, limits, clock, alarm, outside, runtime, state }
+    }
+
+    /// As [`Partition::guard`], for records of a producer's transaction.
+    pub(crate) fn guard(&self, producer_id: i64, producer_epoch: i16) -> Option<MarkerGuard> {
+        self.partition.guard(producer_id, producer_epoch)
     }
 
     /// Hands an event to the shard; `reply` gets the answer to its waiter.
@@ -138,6 +143,8 @@ impl<S: Shard> Hosted<S> {
                 let seen = core.map(|core| read(core));
                 Box::new(move || respond(seen))
             }));
+            drop(state);
+            self.partition.sync_soon();
         } else {
             let seen = read(&state.core);
             drop(state);
@@ -152,6 +159,7 @@ impl<S: Shard> Hosted<S> {
             state.look_when_durable(look);
             state.take_in(Vec::new())
         };
+        self.partition.sync_soon();
         self.finish(outbox);
     }
 
@@ -163,6 +171,10 @@ impl<S: Shard> Hosted<S> {
                 return None;
             }
             let now = self.clock.now();
+            if state.sync_at.is_some_and(|at| at <= now.monotonic) {
+                state.sync_at = None;
+                self.partition.sync_soon();
+            }
             let mut actions = Vec::new();
             state.core.tick(now, &mut actions);
             if is_look_due {

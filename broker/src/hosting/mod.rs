@@ -29,6 +29,7 @@ use pillion_wire::{EncodeError, ErrorCode};
 pub(crate) use hosted::{Hosted, Reply};
 pub(crate) use shards::Shards;
 
+use crate::partition::MarkerGuard;
 use moment::{Moment, MonotonicMs};
 
 /// Names one parked request. [`Hosted`] chooses it, unique while the request is unanswered; the state machine
@@ -65,8 +66,19 @@ pub(crate) trait Persisted: Send + 'static {
     /// When a text is longer than the format's length fields can say; requests are checked for that before.
     fn encode(&self, put: &mut dyn FnMut(Record)) -> Result<(), EncodeError>;
 
+    /// Whether nobody waits for them, and a crash may take them back: they are then synced with what comes next, or after
+    /// a while.
+    fn can_wait(&self) -> bool {
+        false
+    }
+
     /// The producer in whose transaction they are.
     fn producer(&self) -> Option<BatchProducer> {
+        None
+    }
+
+    /// With a producer: what its transaction's coordinator was asked under, as for `Partition::append_in_transaction`.
+    fn guard(&self) -> Option<MarkerGuard> {
         None
     }
 }

@@ -35,6 +35,8 @@ pub(super) struct State<S: Shard> {
     /// Number of the last records queued. Numbers have no gaps.
     last_queued: u64,
     looks: VecDeque<(u64, DeferredLook<S>)>,
+    /// When what was appended and could wait is to be synced.
+    pub(super) sync_at: Option<MonotonicMs>,
 }
 
 /// Records on their way into the log, with their number.
@@ -104,6 +106,7 @@ impl<S: Shard> State<S> {
             appended: VecDeque::new(),
             last_queued: 0,
             looks: VecDeque::new(),
+            sync_at: None,
         }
     }
 
@@ -139,7 +142,7 @@ impl<S: Shard> State<S> {
             self.sort(actions, &mut outbox);
         }
         outbox.has_queued = !self.queued.is_empty();
-        outbox.wake_at = self.core.next_deadline();
+        outbox.wake_at = self.core.next_deadline().into_iter().chain(self.sync_at).min();
         outbox
     }
 

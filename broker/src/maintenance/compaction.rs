@@ -12,11 +12,11 @@ use crate::partition::Partition;
 
 /// Compacts until the thread is to end.
 pub(super) fn run(broker: &Arc<BrokerState>, signal: &Signal) {
-    let backoff = broker.config.log.cleaner_backoff;
+    let backoff = || broker.settings.in_force().config().log.cleaner_backoff;
     // Where a cleaning failed it would fail again: the log is whole, and only grows.
     let mut given_up = HashSet::new();
-    while signal.wait_until(Instant::now() + backoff) {
-        let buffer_bytes = broker.config.log.cleaner_dedupe_buffer_bytes;
+    while signal.wait_until(Instant::now() + backoff()) {
+        let buffer_bytes = broker.settings.in_force().config().log.cleaner_dedupe_buffer_bytes;
         if let Err(error) = broker.catalogue.compact(buffer_bytes) {
             tracing::warn!(%error, "cannot compact the catalogue");
         }

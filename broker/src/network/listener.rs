@@ -149,7 +149,10 @@ impl Accept {
     }
 
     fn admit(&self, stream: TcpStream, peer: SocketAddr) {
-        let Some(place) = ConnectionLimits::admit(&self.limits, peer.ip()) else {
+        let settings = self.broker.settings.in_force();
+        let config = settings.config();
+        let maxima = (config.connections_max, config.connections_per_address_max);
+        let Some(place) = ConnectionLimits::admit(&self.limits, peer.ip(), maxima) else {
             tracing::warn!(%peer, "refusing a connection: max.connections or max.connections.per.ip is reached");
             return;
         };
@@ -168,9 +171,8 @@ impl Accept {
 }
 
 /// Counts connections, in all and by address.
+#[derive(Default)]
 pub(crate) struct ConnectionLimits {
-    connections_max: usize,
-    per_address_max: usize,
     counts: Mutex<(usize, HashMap<IpAddr, usize>)>,
 }
 
@@ -181,15 +183,12 @@ pub(crate) struct Place {
 }
 
 impl ConnectionLimits {
-    pub(crate) fn new(connections_max: usize, per_address_max: usize) -> Self {
-        Self { connections_max, per_address_max, counts: Mutex::default() }
-    }
-
-    fn admit(this: &Arc<Self>, address: IpAddr) -> Option<Place> {
+    /// A place for a connection from an address, unless there are as many as there may be: in all, and from there.
+    fn admit(this: &Arc<Self>, address: IpAddr, (connections_max, per_address_max): (usize, usize)) -> Option<Place> {
         let mut counts = this.counts.lock();
         let (all, by_address) = &mut *counts;
         let of_address = by_address.get(&address).copied().unwrap_or(0);
-        if *all >= this.connections_max || of_address >= this.per_address_max {
+        if *all >= connections_max || of_address >= per_address_max {
             return None;
         }
         *all += 1;

@@ -4,6 +4,7 @@
 //! confirmed (or, with `log.durability=async`, what was written): no consumer reads, and no acks=all answer tells
 //! of, what a power cut can take back. One lock orders everything; it is never held over a sync or a send.
 
+mod appending;
 mod closing;
 mod compaction;
 mod error;
@@ -23,21 +24,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
-use pillion_wire::records::BatchHeader;
 
 pub(crate) use closing::ClosingSync;
 pub(crate) use error::AppendError;
 pub(crate) use isolation::Isolation;
 pub(crate) use space::SpaceGuard;
+pub(crate) use transactions::MarkerGuard;
 pub(crate) use upkeep::PartitionCheckpoint;
 pub(crate) use waiters::{Completion, HighWatermarkWatcher};
 
-use crate::clock::now_ms;
 use crate::config::Durability;
 use crate::disk::{Disk, OpenFiles};
-use crate::log::{Appended, Log, LogPosition, Verdict};
+use crate::log::{Log, LogPosition};
 use crate::sync::{DirtyBytes, SyncScheduler};
 use waiters::{Ready, Waiters};
 
@@ -143,69 +142,12 @@ impl Partition {
         self.slow_until.load(Ordering::Relaxed) > self.nanoseconds()
     }
 
-    /// Appends a validated batch. The bytes are in the page cache when this returns; a sync is queued.
-    ///
-    /// A batch that is there already answers with its first place.
-    ///
-    /// # Errors
-    /// [`AppendError`]; nothing was appended then.
-    pub(crate) fn append(self: &Arc<Self>, batch: &Bytes, header: BatchHeader) -> Result<Appended, AppendError> {
-        self.append_if(batch, header, |_| Ok(()))
-    }
-
-    /// As [`Partition::append`], if `is_allowed` lets the batch in once it is known not to be there already.
-    fn append_if(
-        self: &Arc<Self>,
-        batch: &Bytes,
-        header: BatchHeader,
-        is_allowed: impl FnOnce(&State) -> Result<(), AppendError>,
-    ) -> Result<Appended, AppendError> {
-        if !self.internal && self.shared.space.is_low(self.shared.disk()) {
-            return Err(AppendError::OutOfSpace);
-        }
-        let mut state = self.open_state()?;
-        if let Verdict::Duplicate { base_offset, last_offset } = state.log.producers().check(&header)? {
-            return Ok(Appended { base_offset, next_offset: last_offset + 1 });
-        }
-        is_allowed(&state)?;
-        let (began, now_ms) = (Instant::now(), now_ms());
-        let appended = state.log.append(batch, header, self.shared.leader_epoch, now_ms)?;
-        // A slow disk stays slow; a write that was only interrupted is followed by quick ones.
-        let slow_until = if began.elapsed() > SLOW_WRITE { self.nanoseconds() + SLOW_FOR.as_nanos() as i64 } else { 0 };
-        self.slow_until.store(slow_until, Ordering::Relaxed);
-        self.appended(state, batch.len() as u64, i64::from(header.record_count), now_ms);
-        Ok(appended)
-    }
-
     fn open_state(&self) -> Result<MutexGuard<'_, State>, AppendError> {
         let state = self.state.lock();
         match &state.closed {
             Some(reason) => Err(reason.clone()),
             None => Ok(state),
         }
-    }
-
-    /// Sees to the sync of what was appended, and to those who wait for it.
-    fn appended(self: &Arc<Self>, mut state: MutexGuard<'_, State>, size: u64, records: i64, now_ms: i64) {
-        state.unsynced_bytes += size;
-        state.unsynced_records += records;
-        state.unsynced_since_ms = state.unsynced_since_ms.min(now_ms);
-        self.shared.dirty.add(size);
-        let (ready, wants_sync) = match self.shared.durability {
-            Durability::Sync => (Ready::default(), true),
-            Durability::Async => {
-                let end = state.log.end();
-                // A roll is synced, as Kafka does, or a start would have to look through all of the segment.
-                (state.advance(end), state.is_sync_due(now_ms) || state.log.awaits_sync())
-            }
-        };
-        let schedule = wants_sync && !state.sync_queued;
-        state.sync_queued |= wants_sync;
-        drop(state);
-        if schedule {
-            self.shared.scheduler.schedule(Arc::clone(self) as Arc<dyn crate::sync::SyncJob>);
-        }
-        ready.run();
     }
 
     /// Calls `completion` once everything below `offset` is below the high watermark, or cannot be any more. It may

@@ -18,6 +18,11 @@ impl Partition {
         }
     }
 
+    /// Bytes of its batches.
+    pub(crate) fn size(&self) -> u64 {
+        self.state.lock().log.size()
+    }
+
     /// The bytes that answer a fetch at `offset`: below the high watermark or the last stable offset, as
     /// [`crate::log::Log::read`]. From the disk it waits without holding the partition.
     ///

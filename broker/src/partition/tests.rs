@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use pillion_wire::records::{BatchBuilder, BatchProducer, Compression, Record};
+use bytes::Bytes;
+use pillion_wire::records::{BatchBuilder, BatchHeader, BatchProducer, Compression, Record};
 
 use uuid::Uuid;
 
 use super::*;
 use crate::disk::{Disk, SimulatedDisk};
-use crate::log::{LogConfig, Opening, ReadFrom};
+use crate::log::{Appended, LogConfig, Opening, ReadFrom};
 
 const LONG: Duration = Duration::from_secs(20);
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use pillion_wire::records::{BatchHeader, EndTransactionMarker, control_batch};
 
+use super::appending::Hurry;
 use super::{AppendError, Partition, State};
 use crate::clock::now_ms;
 use crate::log::{Appended, ProducerSnapshotEntry};
@@ -38,7 +39,7 @@ impl Partition {
         guard: Option<MarkerGuard>,
     ) -> Result<Appended, AppendError> {
         let (id, epoch) = (header.producer_id, header.producer_epoch);
-        self.append_if(batch, header, move |state: &State| {
+        self.append_if(batch, header, Hurry::Now, move |state: &State| {
             let is_open = state.log.producers().has_open_transaction(id, epoch);
             let is_current = guard == Some(MarkerGuard(state.markers));
             if is_open || is_current { Ok(()) } else { Err(AppendError::TransactionEnded) }
@@ -69,7 +70,7 @@ impl Partition {
         match state.log.append_marker(&batch, header, &marker, self.shared.leader_epoch, now_ms) {
             Ok(appended) => {
                 state.markers += 1;
-                self.appended(state, batch.len() as u64, 1, now_ms);
+                self.appended(state, batch.len() as u64, 1, now_ms, Hurry::Now);
                 Ok(appended.next_offset)
             }
             // A full disk, say: nothing has happened.

@@ -1,4 +1,4 @@
-//! Changes to a topic's settings (KIP-339): each sets, deletes, appends to a list or subtracts from one.
+//! Changes to settings (KIP-339): each sets, deletes, appends to a list or subtracts from one.
 
 use super::{ConfigKind, TopicConfig, TopicConfigError, TopicValues, find, text};
 
@@ -13,6 +13,32 @@ pub(crate) enum ConfigChange {
     Append(String),
     /// The list in force loses these.
     Subtract(String),
+}
+
+/// A change that only lists can have, to something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NotAList;
+
+impl ConfigChange {
+    /// The value after the change to a setting of a kind; `None` when it is to have none of its own. `in_force` is what
+    /// lists are changed from.
+    ///
+    /// # Errors
+    /// [`NotAList`].
+    pub(crate) fn applied(self, kind: ConfigKind, in_force: &str) -> Result<Option<String>, NotAList> {
+        Ok(Some(match self {
+            Self::Delete => return Ok(None),
+            Self::Set(value) => value,
+            Self::Append(_) | Self::Subtract(_) if kind != ConfigKind::List => return Err(NotAList),
+            Self::Append(value) if in_force.is_empty() => value,
+            Self::Append(value) => format!("{in_force},{value}"),
+            Self::Subtract(value) => {
+                let gone: Vec<_> = value.split(',').map(str::trim).collect();
+                let left = text::list(in_force).unwrap_or_default();
+                left.into_iter().filter(|part| !gone.contains(part)).collect::<Vec<_>>().join(",")
+            }
+        }))
+    }
 }
 
 impl TopicConfig {
@@ -35,24 +61,10 @@ impl TopicConfig {
                 }
             };
             let in_force = entries.get(key.name).cloned().unwrap_or_else(|| (key.show)(defaults));
-            let changed = match change {
-                ConfigChange::Delete => {
-                    entries.remove(key.name);
-                    continue;
-                }
-                ConfigChange::Set(value) => value,
-                ConfigChange::Append(_) | ConfigChange::Subtract(_) if key.kind != ConfigKind::List => {
-                    return Err(TopicConfigError::NoList(key.name));
-                }
-                ConfigChange::Append(value) if in_force.is_empty() => value,
-                ConfigChange::Append(value) => format!("{in_force},{value}"),
-                ConfigChange::Subtract(value) => {
-                    let gone: Vec<_> = value.split(',').map(str::trim).collect();
-                    let left = text::list(&in_force).unwrap_or_default();
-                    left.into_iter().filter(|part| !gone.contains(part)).collect::<Vec<_>>().join(",")
-                }
+            match change.applied(key.kind, &in_force).map_err(|NotAList| TopicConfigError::NoList(key.name))? {
+                Some(value) => entries.insert(key.name, value),
+                None => entries.remove(key.name),
             };
-            entries.insert(key.name, changed);
         }
         Self::new(entries, defaults)
     }

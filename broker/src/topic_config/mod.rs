@@ -15,8 +15,9 @@ use std::collections::BTreeMap;
 use pillion_wire::records::{Compression, TimestampType};
 use thiserror::Error;
 
-pub(crate) use change::ConfigChange;
+pub(crate) use change::{ConfigChange, NotAList};
 pub(crate) use keys::{ConfigKind, TOPIC_CONFIG_KEYS, TopicConfigKey, topic_config_key};
+pub(crate) use text::list;
 pub(crate) use values::{CleanupPolicy, TopicValues};
 
 /// A setting that is not taken.
@@ -95,6 +96,17 @@ impl TopicConfig {
             config.entries.insert(key.name, taken);
         }
         Ok(config)
+    }
+
+    /// The same entries over other settings of the broker. Each was taken before, and is again.
+    pub(crate) fn over(&self, defaults: &TopicValues) -> Self {
+        let mut values = *defaults;
+        for (name, value) in &self.entries {
+            if let Some(key) = find(name) {
+                (key.take)(&mut values, value);
+            }
+        }
+        Self { entries: self.entries.clone(), values }
     }
 
     /// What was set, by key.

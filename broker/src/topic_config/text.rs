@@ -40,7 +40,7 @@ pub(super) fn gzip_level(text: &str) -> Option<i32> {
 }
 
 /// The parts of a list, none of them twice; `None` when one of several is empty.
-pub(super) fn list(text: &str) -> Option<Vec<&str>> {
+pub(crate) fn list(text: &str) -> Option<Vec<&str>> {
     let mut parts: Vec<&str> = Vec::new();
     if text.trim().is_empty() {
         return Some(parts);

@@ -1,19 +1,25 @@
 //! Requests that are small and ask for much: by naming one thing thousands of times, by bytes that decompress to
 //! millions of records. The broker's memory grows with what there is, not with how often it is asked for.
 
+use pillion_wire::messages::alter_partition_reassignments::{ReassignablePartition, ReassignableTopic};
 use pillion_wire::messages::describe_configs::DescribeConfigsResource;
+use pillion_wire::messages::describe_producers::TopicRequest;
+use pillion_wire::messages::elect_leaders::TopicPartitions;
 use pillion_wire::messages::list_offsets::{ListOffsetsPartition, ListOffsetsTopic};
 use pillion_wire::messages::metadata::MetadataRequestTopic;
 use pillion_wire::messages::offset_commit::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
 use pillion_wire::messages::offset_fetch::{OffsetFetchRequestGroup, OffsetFetchRequestTopics};
 use pillion_wire::messages::{
-    DescribeConfigsRequest, FetchRequest, FindCoordinatorRequest, ListOffsetsRequest, MetadataRequest,
-    OffsetCommitRequest, OffsetFetchRequest,
+    AlterPartitionReassignmentsRequest, DescribeConfigsRequest, DescribeGroupsRequest, DescribeProducersRequest,
+    DescribeTransactionsRequest, ElectLeadersRequest, FetchRequest, FindCoordinatorRequest, ListOffsetsRequest,
+    MetadataRequest, OffsetCommitRequest, OffsetFetchRequest,
 };
 use pillion_wire::records::{BatchBuilder, Compression, Record};
 use tempfile::TempDir;
 
-use crate::support::{Client, ServedProcess, create_topic, eventually, fetch_request, list_offset, produce};
+use crate::support::{
+    Client, ServedProcess, create_topic, eventually, fetch_request, list_offset, produce, produce_request,
+};
 
 /// What the broker may grow by; without bounds each of these makes it some hundred megabytes.
 const SPARE_BYTES: u64 = 48 << 20;
@@ -58,7 +64,7 @@ fn a_topic_named_again_and_again_is_described_once() {
 #[test]
 fn settings_asked_for_again_and_again_are_told_once() {
     let mut weighed = Weighed::with_topic(1);
-    for (resource_type, resource_name) in [(2, "t"), (4, "")] {
+    for (resource_type, resource_name) in [(2, "t"), (4, "1")] {
         let resource = DescribeConfigsResource {
             resource_type,
             resource_name: resource_name.to_owned(),
@@ -128,6 +134,75 @@ fn a_partition_named_twice_is_not_looked_into_twice() {
     let answer = weighed.client.call(&request, 11);
     let codes: Vec<i16> = answer.topics[0].partitions.iter().map(|partition| partition.error_code).collect();
     assert_eq!(codes, [INVALID_REQUEST, 0, INVALID_REQUEST], "as Kafka answers");
+}
+
+#[test]
+fn a_long_name_is_not_repeated_for_each_partition() {
+    let mut weighed = Weighed::with_topic(1);
+    let name = "n".repeat(20_000);
+    let partitions: Vec<i32> = (0..20_000).collect();
+    let topic = TopicPartitions { topic: name.clone(), partitions };
+    let request = ElectLeadersRequest { topic_partitions: Some(vec![topic]), ..ElectLeadersRequest::default() };
+    let answer = weighed.client.call(&request, 2);
+    assert_eq!(answer.replica_election_results[0].partition_result.len(), 20_000);
+
+    let partition = |partition_index| ReassignablePartition { partition_index, replicas: None };
+    let topic = ReassignableTopic { name, partitions: (0..20_000).map(partition).collect() };
+    let request = AlterPartitionReassignmentsRequest { topics: vec![topic], ..Default::default() };
+    let answer = weighed.client.call(&request, 0);
+    assert_eq!(answer.responses[0].partitions.len(), 20_000);
+    weighed.has_not_grown();
+}
+
+#[test]
+fn a_partition_is_committed_once_by_a_request() {
+    let mut weighed = Weighed::with_topic(1);
+    let group_id = "g".repeat(16_000);
+    let found = weighed.client.call(&FindCoordinatorRequest { key: group_id.clone(), ..Default::default() }, 3);
+    assert_eq!(found.error_code, 0);
+    let topic = |count| OffsetCommitRequestTopic {
+        name: "t".to_owned(),
+        partitions: vec![OffsetCommitRequestPartition::default(); count],
+        ..OffsetCommitRequestTopic::default()
+    };
+    let mut commit = OffsetCommitRequest { group_id, topics: vec![topic(1)], ..Default::default() };
+    eventually("the group being loaded", || weighed.client.call(&commit, 8).topics[0].partitions[0].error_code == 0);
+    commit.topics = vec![topic(20_000)];
+    let answer = weighed.client.call(&commit, 8);
+    let codes = answer.topics[0].partitions.iter().map(|partition| partition.error_code);
+    assert!(codes.eq([0].into_iter().chain([INVALID_REQUEST; 19_999])));
+    weighed.has_not_grown();
+}
+
+#[test]
+fn groups_producers_and_transactions_named_again_and_again_are_told_once() {
+    let mut weighed = Weighed::with_topic(1);
+    let request = DescribeGroupsRequest { groups: vec!["g".to_owned(); 10_000], ..Default::default() };
+    assert_eq!(weighed.client.call(&request, 5).groups.len(), 1);
+    let topic = TopicRequest { name: "t".to_owned(), partition_indexes: vec![0; 10_000] };
+    let request = DescribeProducersRequest { topics: vec![topic] };
+    assert_eq!(weighed.client.call(&request, 0).topics[0].partitions.len(), 1);
+    let request = DescribeTransactionsRequest { transactional_ids: vec!["x".to_owned(); 10_000] };
+    assert_eq!(weighed.client.call(&request, 0).transaction_states.len(), 1);
+    weighed.has_not_grown();
+}
+
+#[test]
+fn records_at_fault_are_named_up_to_a_limit_for_the_whole_request() {
+    let mut weighed = Weighed::with_topic(1);
+    create_topic(&mut weighed.client, "compacted", 1, &[("cleanup.policy", "compact")]);
+    let mut builder = BatchBuilder::new(Compression::Zstd);
+    (0..1_001).for_each(|_| builder.push(&Record { timestamp: 1_000, ..Record::default() }));
+    let keyless = builder.build(None).expect("the codec works");
+    let mut request = produce_request("compacted", 0, keyless);
+    let partition = request.topic_data[0].partition_data.remove(0);
+    request.topic_data[0].partition_data = vec![partition; 300];
+    let answer = weighed.client.call(&request, 12);
+    let partitions = &answer.responses[0].partition_responses;
+    assert!(partitions.len() == 300 && partitions.iter().all(|partition| partition.error_code == 87));
+    let named: Vec<usize> = partitions.iter().map(|partition| partition.record_errors.len()).collect();
+    assert_eq!((named[0], named.iter().sum::<usize>()), (1_000, 1_000));
+    weighed.has_not_grown();
 }
 
 #[test]

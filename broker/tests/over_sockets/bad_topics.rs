@@ -78,7 +78,7 @@ fn partition_counts_and_replicas_beyond_one_node_are_refused() {
     let broker = TestBroker::fresh(&[]);
     let mut client = broker.client();
     for (partitions, replicas, code) in
-        [(0, 1, 37), (-2, 1, 37), (i32::MAX, 1, 37), (1, 0, 38), (1, 3, 38), (1, -2, 38)]
+        [(0, 1, 37), (-2, 1, 37), (i32::MAX, 1, 44), (10_001, 1, 44), (1, 0, 38), (1, 3, 38), (1, -2, 38)]
     {
         let topic = CreatableTopic {
             name: "t".to_owned(),

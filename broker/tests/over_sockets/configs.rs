@@ -13,6 +13,9 @@ use crate::support::{Client, TestBroker, batch, batch_of, create_topic, produce,
 
 const TOPIC: i8 = 2;
 const BROKER: i8 = 4;
+const BROKER_LOGGER: i8 = 8;
+const CLIENT_METRICS: i8 = 16;
+const GROUP: i8 = 32;
 const SET: i8 = 0;
 const DELETE: i8 = 1;
 const APPEND: i8 = 2;
@@ -144,9 +147,12 @@ fn what_cannot_be_changed_is_refused_and_changes_nothing() {
         (TOPIC, "missing", 3),
         (TOPIC, "a/b", 17),
         (TOPIC, "", 42),
-        (BROKER, "1", 42),
-        (BROKER, "", 42),
         (BROKER, "99", 42),
+        (BROKER, "t", 42),
+        (GROUP, "g", 42),
+        (CLIENT_METRICS, "m", 42),
+        (BROKER_LOGGER, "1", 40),
+        (BROKER_LOGGER, "99", 42),
         (99, "t", 42),
     ] {
         let resource = resource(resource_type, name, &change);
@@ -169,6 +175,7 @@ fn sources_and_synonyms_say_whose_value_it_is() {
     assert_eq!(told(&configs["cleanup.policy"]), ("delete", 1, synonyms(&policies)));
     let codecs = ["compression.type=lz4:4", "compression.type=producer:5"];
     assert_eq!(told(&configs["compression.type"]), ("lz4", 4, synonyms(&codecs)));
+    assert_eq!(told(&configs["segment.ms"]), ("604800000", 5, Vec::new()), "Kafka tells no other unit's default");
     let hours = ["log.retention.hours=24:4", "log.retention.hours=168:5"];
     assert_eq!(told(&configs["retention.ms"]), ("86400000", 4, synonyms(&hours)));
     let ratios = ["log.cleaner.min.cleanable.ratio=0.5:5"];
@@ -215,5 +222,18 @@ fn kinds_are_kafkas() {
     }
     assert_eq!(configs["log.retention.ms"].value, None, "unset: log.retention.hours holds");
     assert_eq!(configs["listeners"].value.as_deref(), Some("PLAINTEXT://127.0.0.1:0"));
-    assert!(configs.values().all(|config| config.read_only));
+    assert!(configs["listeners"].read_only && configs["node.id"].read_only && !configs["message.max.bytes"].read_only);
+    assert!(configs.values().all(|config| config.documentation.as_ref().is_some_and(|text| !text.is_empty())));
+}
+
+#[test]
+fn the_logger_is_told_and_groups_have_no_settings() {
+    let broker = TestBroker::fresh(&[]);
+    let mut client = broker.client();
+    let loggers = described(&mut client, BROKER_LOGGER, "1");
+    assert_eq!(loggers.keys().collect::<Vec<_>>(), ["root"]);
+    assert_eq!((loggers["root"].config_source, loggers["root"].read_only), (6, true));
+    assert!(described(&mut client, GROUP, "g").is_empty() && described(&mut client, CLIENT_METRICS, "m").is_empty());
+    let level = resource(BROKER_LOGGER, "1", &[("root", SET, Some("DEBUG"))]);
+    assert_eq!(alter_in(&mut client, level, false), 42, "it is set when the broker starts");
 }

@@ -1,5 +1,6 @@
 //! Every version that ApiVersions tells of is answered, for what exists and for what does not, in bytes that decode.
 
+mod cluster;
 mod data;
 mod groups;
 mod topics;
@@ -34,17 +35,33 @@ const KAFKA_RANGES: &[(i16, RangeInclusive<i16>)] = &[
     (21, 0..=2),
     (22, 0..=5),
     (23, 2..=4),
+    (29, 1..=3),
     (32, 1..=4),
     (33, 0..=2),
+    (34, 1..=2),
+    (35, 1..=5),
     (37, 0..=3),
+    (41, 1..=3),
     (42, 0..=2),
+    (43, 0..=2),
     (44, 0..=1),
+    (45, 0..=1),
+    (46, 0..=0),
     (47, 0..=0),
+    (48, 0..=1),
+    (50, 0..=0),
+    (55, 0..=2),
+    (57, 0..=2),
     (60, 0..=2),
+    (74, 0..=1),
+    (75, 0..=0),
 ];
 
 /// APIs the broker cannot do without in this slice.
-const REQUIRED: [i16; 22] = [0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 18, 19, 20, 21, 22, 23, 32, 33, 37, 44, 60];
+const REQUIRED: [i16; 35] = [
+    0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 18, 19, 20, 21, 22, 23, 29, 32, 33, 34, 35, 37, 41, 43, 44, 45, 46, 48, 50,
+    55, 57, 60, 74, 75,
+];
 
 /// A broker with a topic that has records, and what its ApiVersions told.
 struct World {
@@ -95,6 +112,7 @@ fn every_advertised_version_is_answered() {
     data::ask(&mut world);
     topics::ask(&mut world);
     groups::ask(&mut world);
+    cluster::ask(&mut world);
     world.ask(
         |_| ApiVersionsRequest {
             client_software_name: "tests".to_owned(),

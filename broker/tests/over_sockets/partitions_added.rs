@@ -48,7 +48,7 @@ fn what_is_no_increase_or_names_other_nodes_is_refused() {
         ("t", 1, None, 37),
         ("t", 0, None, 37),
         ("t", -1, None, 37),
-        ("t", i32::MAX, None, 37),
+        ("t", i32::MAX, None, 44),
         ("missing", 3, None, 3),
         ("t", 4, Some(&[&[1] as &[i32]] as &[&[i32]]), 39),
         ("t", 3, Some(&[&[9]]), 39),
@@ -58,6 +58,10 @@ fn what_is_no_increase_or_names_other_nodes_is_refused() {
         assert_eq!(add(&mut client, name, count, assigned, false), code, "{name} {count} {assigned:?}");
         assert_eq!(partitions(&mut client), 2);
     }
+    let twice = |count| CreatePartitionsTopic { name: "t".to_owned(), count, assignments: None };
+    let request = CreatePartitionsRequest { topics: vec![twice(3), twice(4)], timeout_ms: 1_000, validate_only: false };
+    let results = client.call(&request, 3).results;
+    assert_eq!((results.len(), results[0].error_code), (1, 42), "which of the two would hold?");
     assert_eq!(add(&mut client, "t", 3, Some(&[&[1]]), false), 0);
     assert_eq!(partitions(&mut client), 3);
 }

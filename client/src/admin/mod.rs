@@ -55,7 +55,7 @@ impl Admin {
     }
 
     /// Asks until the answer is one that `verdict` does not call retriable, or the time is over.
-    async fn ask<R: Request>(
+    async fn ask<R: Request + Clone>(
         &self,
         route: Route,
         request: &R,
@@ -91,7 +91,7 @@ impl Admin {
         }
     }
 
-    async fn ask_once<R: Request>(&self, route: Route, request: &R) -> Result<R::Response, ClientError> {
+    async fn ask_once<R: Request + Clone>(&self, route: Route, request: &R) -> Result<R::Response, ClientError> {
         let cluster = self.client.metadata.cluster();
         let node = match route {
             Route::Any => None,

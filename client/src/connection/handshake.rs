@@ -28,7 +28,7 @@ pub(super) async fn negotiate(connection: &Connection) -> Result<ApiVersions, Co
     }
     let (_, response) = frame::decode_response::<ApiVersionsResponse>(&answer, version).map_err(decode_error)?;
     match ErrorCode::from_code(response.error_code) {
-        ErrorCode::None => Ok(ApiVersions::new(&response.api_keys)),
+        ErrorCode::None => Ok(ApiVersions::new(&response)),
         code => Err(ConnectionError::Handshake { address: connection.address.to_string(), code }),
     }
 }

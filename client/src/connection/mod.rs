@@ -92,8 +92,17 @@ impl Connection {
     /// # Errors
     /// [`ConnectionError::UnsupportedApi`].
     pub(crate) fn version<R: Request>(&self, newest: i16) -> Result<i16, ConnectionError> {
+        self.version_from::<R>(0, newest)
+    }
+
+    /// As [`Connection::version`], and not below `oldest`, where an older one means something else.
+    ///
+    /// # Errors
+    /// [`ConnectionError::UnsupportedApi`].
+    pub(crate) fn version_from<R: Request>(&self, oldest: i16, newest: i16) -> Result<i16, ConnectionError> {
         let versions = self.versions.get();
-        versions.and_then(|versions| versions.pick::<R>(newest)).ok_or_else(|| ConnectionError::UnsupportedApi {
+        let version = versions.and_then(|versions| versions.pick::<R>(newest)).filter(|version| *version >= oldest);
+        version.ok_or_else(|| ConnectionError::UnsupportedApi {
             address: self.address.to_string(),
             api: R::API,
             broker: versions.map_or_else(|| "none".to_owned(), |versions| versions.describe(R::KEY)),
@@ -110,6 +119,25 @@ impl Connection {
         let version = self.version::<R>(i16::MAX)?;
         let frame = self.exchange(message, version).await?;
         self.decode::<R>(&frame, version)
+    }
+
+    /// As [`Connection::request`], with a request that depends on its version, which lies between two, inclusive.
+    ///
+    /// # Errors
+    /// As [`Connection::request`].
+    pub(crate) async fn request_by<R: Request>(
+        &self,
+        (oldest, newest): (i16, i16),
+        build: impl Fn(i16) -> R,
+    ) -> Result<R::Response, ConnectionError> {
+        let version = self.version_from::<R>(oldest, newest)?;
+        let frame = self.exchange(&build(version), version).await?;
+        self.decode::<R>(&frame, version)
+    }
+
+    /// The level of a feature that is in force on the broker's cluster (KIP-584); 0 where there is none.
+    pub(crate) fn finalized_feature(&self, name: &str) -> i16 {
+        self.versions.get().map_or(0, |versions| versions.finalized_feature(name))
     }
 
     /// Decodes the answer to a request.

@@ -26,7 +26,7 @@ pub(super) enum Place {
 pub(super) struct Assigned {
     pub(super) topic: Arc<str>,
     pub(super) partition: i32,
-    /// Tells answers to what was asked before a seek.
+    /// Of its own among all that the consumer ever had; another one after a seek. Tells answers to what was asked.
     pub(super) generation: u64,
     pub(super) place: Place,
     pub(super) fetched: Option<Fetched>,
@@ -49,11 +49,11 @@ pub(super) enum Reaction {
 }
 
 impl Assigned {
-    pub(super) fn new(topic: Arc<str>, partition: i32, start: Offset) -> Self {
+    pub(super) fn new(topic: Arc<str>, partition: i32, start: Offset, generation: u64) -> Self {
         Self {
             topic,
             partition,
-            generation: 0,
+            generation,
             place: place(start),
             fetched: None,
             high_watermark: -1,
@@ -63,8 +63,8 @@ impl Assigned {
     }
 
     /// Goes on at another offset.
-    pub(super) fn seek(&mut self, start: Offset) {
-        self.generation += 1;
+    pub(super) fn seek(&mut self, start: Offset, generation: u64) {
+        self.generation = generation;
         self.place = place(start);
         self.fetched = None;
         self.not_before = None;
@@ -75,6 +75,14 @@ impl Assigned {
         match self.place {
             Place::At(position) => Some(position.offset),
             Place::Start(_) => None,
+        }
+    }
+
+    /// The leader epoch of the batch read last; −1 when unknown.
+    pub(super) fn last_epoch(&self) -> i32 {
+        match self.place {
+            Place::At(position) => position.last_epoch,
+            Place::Start(_) => -1,
         }
     }
 

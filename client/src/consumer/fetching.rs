@@ -106,7 +106,7 @@ impl Consumer {
             Err(error) => {
                 tracing::debug!(broker = node, error = &error as &dyn std::error::Error, "fetch failed");
                 self.client.metadata.request();
-                fetch.wanted.iter().for_each(|wanted| self.pause(wanted.index));
+                self.pause_all(&fetch.wanted);
                 if let ConnectionError::Decode { .. } = error {
                     self.failed.push_back(error.into());
                 }
@@ -114,26 +114,39 @@ impl Consumer {
             }
         };
         if !ErrorCode::from_code(response.error_code).is_ok() {
-            fetch.wanted.iter().for_each(|wanted| self.pause(wanted.index));
+            self.pause_all(&fetch.wanted);
             return;
         }
         for (wanted, answer) in request::answers(response, fetch.version, &fetch.wanted) {
-            let Some(assigned) = self.assigned.get_mut(wanted.index) else { continue };
-            if assigned.generation != wanted.generation {
-                continue;
-            }
-            match assigned.take_in(answer) {
+            let Some(index) = self.index_of(&wanted) else { continue };
+            match self.assigned[index].take_in(answer) {
                 Reaction::Taken => {}
                 Reaction::Wait { refresh } => {
                     if refresh {
                         self.client.metadata.request();
                     }
-                    self.pause(wanted.index);
+                    self.pause(index);
                 }
                 Reaction::Fail(failure) => {
                     self.failed.push_back(failure);
-                    self.pause(wanted.index);
+                    self.pause(index);
                 }
+            }
+        }
+    }
+}
+
+impl Consumer {
+    /// Where a partition that was asked for stands now; `None` when it is not read any more, or from elsewhere.
+    fn index_of(&self, wanted: &Wanted) -> Option<usize> {
+        let stays = self.assigned.get(wanted.index).is_some_and(|assigned| assigned.generation == wanted.generation);
+        if stays { Some(wanted.index) } else { self.place_of(wanted.generation) }
+    }
+
+    fn pause_all(&mut self, wanted: &[Wanted]) {
+        for wanted in wanted {
+            if let Some(index) = self.index_of(wanted) {
+                self.pause(index);
             }
         }
     }

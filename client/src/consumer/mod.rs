@@ -53,14 +53,14 @@ pub struct Consumer {
     looking_up: bool,
     /// Failures to tell at the next poll, at most one a partition.
     failed: VecDeque<ClientError>,
-    /// Counts assignments, so that answers to an earlier one are thrown away.
-    assignment: u64,
+    /// The last generation given to a partition.
+    generation: u64,
 }
 
 /// What a side task has come to.
 enum Side {
     Connected { node: i32, failed: bool },
-    Found { assignment: u64, asked: Vec<(usize, u64)>, found: Result<Vec<ListedOffset>, ClientError> },
+    Found { asked: Vec<u64>, found: Result<Vec<ListedOffset>, ClientError> },
 }
 
 impl Consumer {
@@ -79,7 +79,7 @@ impl Consumer {
             connecting: HashSet::new(),
             looking_up: false,
             failed: VecDeque::new(),
-            assignment: 0,
+            generation: 0,
         }
     }
 
@@ -88,24 +88,68 @@ impl Consumer {
     /// # Errors
     /// [`ClientError::UnknownTopic`], [`ClientError::UnknownPartition`]; what was assigned before stays then.
     pub async fn assign(&mut self, assignments: Vec<Assignment>) -> Result<(), ClientError> {
+        let assigned = self.prepare(assignments).await?;
+        self.assigned = assigned;
+        self.looking_up = false;
+        self.failed.clear();
+        self.end_fetches();
+        Ok(())
+    }
+
+    /// Reads more partitions; one that is read already begins anew.
+    ///
+    /// # Errors
+    /// As [`Consumer::assign`].
+    pub(crate) async fn add(&mut self, assignments: Vec<Assignment>) -> Result<(), ClientError> {
+        let added = self.prepare(assignments).await?;
+        let again =
+            |known: &Assigned| added.iter().any(|new| new.topic == known.topic && new.partition == known.partition);
+        self.assigned.retain(|known| !again(known));
+        self.assigned.extend(added);
+        self.looking_up = false;
+        self.end_fetches();
+        Ok(())
+    }
+
+    /// Reads on without the partitions that `is_taken` names.
+    pub(crate) fn remove(&mut self, is_taken: impl Fn(&str, i32) -> bool) {
+        self.assigned.retain(|assigned| !is_taken(&assigned.topic, assigned.partition));
+        self.failed.clear();
+        self.looking_up = false;
+    }
+
+    /// Every assigned partition's topic, number, next offset and last leader epoch, as far as they are known.
+    pub(crate) fn positions(&self) -> Vec<(Arc<str>, i32, i64, i32)> {
+        let known = |assigned: &Assigned| {
+            Some((assigned.topic.clone(), assigned.partition, assigned.position()?, assigned.last_epoch()))
+        };
+        self.assigned.iter().filter_map(known).collect()
+    }
+
+    /// Checks what is to be read.
+    async fn prepare(&mut self, assignments: Vec<Assignment>) -> Result<Vec<Assigned>, ClientError> {
         let mut assigned = Vec::with_capacity(assignments.len());
         for Assignment { topic, partition, start } in assignments {
             let known = self.client.metadata.topic(&topic, false, self.client.config.request_timeout).await?;
             if usize::try_from(partition).is_ok_and(|partition| partition < known.partitions.len()) {
-                assigned.push(Assigned::new(known.name.clone(), partition, start));
+                assigned.push(Assigned::new(known.name.clone(), partition, start, self.next_generation()));
             } else {
                 return Err(ClientError::UnknownPartition { topic, partition });
             }
         }
-        self.assigned = assigned;
-        self.assignment += 1;
-        self.looking_up = false;
-        self.failed.clear();
-        // Answers on their way are for others; their connections would make the new ones wait.
+        Ok(assigned)
+    }
+
+    /// Gives up the fetches under way: they are for other partitions, and their connections would make new ones wait.
+    fn end_fetches(&mut self) {
         for (_, fetch) in self.fetches.drain() {
             fetch.connection.close();
         }
-        Ok(())
+    }
+
+    fn next_generation(&mut self) -> u64 {
+        self.generation += 1;
+        self.generation
     }
 
     /// Goes on at another offset of an assigned partition.
@@ -113,12 +157,13 @@ impl Consumer {
     /// # Errors
     /// [`ClientError::UnknownPartition`] when it is not assigned.
     pub fn seek(&mut self, topic: &str, partition: i32, offset: Offset) -> Result<(), ClientError> {
+        let generation = self.next_generation();
         let found =
             self.assigned.iter_mut().find(|assigned| *assigned.topic == *topic && assigned.partition == partition);
         let Some(assigned) = found else {
             return Err(ClientError::UnknownPartition { topic: topic.to_owned(), partition });
         };
-        assigned.seek(offset);
+        assigned.seek(offset, generation);
         Ok(())
     }
 
@@ -227,17 +272,22 @@ impl Consumer {
                     tracing::trace!(broker = node, "connection will be tried again");
                 }
             }
-            Some(Side::Found { assignment, asked, found }) if assignment == self.assignment => {
-                self.looking_up = false;
+            Some(Side::Found { asked, found }) => {
+                let places: Vec<_> = asked.iter().map(|generation| self.place_of(*generation)).collect();
+                // An answer that is for nothing that is read any more leaves a lookup under way alone.
+                if places.iter().any(Option::is_some) {
+                    self.looking_up = false;
+                }
                 match found {
-                    Ok(found) => asked.into_iter().zip(found).for_each(|(asked, found)| self.start(asked, found)),
-                    Err(error) => {
-                        asked.iter().for_each(|(index, _)| self.pause(*index));
+                    Ok(found) => places.into_iter().zip(found).for_each(|(place, found)| self.start(place, found)),
+                    Err(error) if places.iter().any(Option::is_some) => {
+                        places.into_iter().flatten().for_each(|index| self.pause(index));
                         self.failed.push_back(error);
                     }
+                    Err(_) => {}
                 }
             }
-            Some(Side::Found { .. }) | None => {}
+            None => {}
         }
     }
 
@@ -247,6 +297,11 @@ impl Consumer {
             assigned.failures = assigned.failures.saturating_add(1);
             assigned.not_before = Some(Instant::now() + self.client.connector.backoff.jittered(assigned.failures));
         }
+    }
+
+    /// Where the partition of a generation stands, if it is still read and was not moved.
+    fn place_of(&self, generation: u64) -> Option<usize> {
+        self.assigned.iter().position(|assigned| assigned.generation == generation)
     }
 
     fn find(&self, topic: &str, partition: i32) -> Option<&Assigned> {

@@ -18,7 +18,7 @@ const NO_SESSION: i32 = -1;
 /// A partition to fetch from.
 #[derive(Debug, Clone)]
 pub(super) struct Wanted {
-    /// Its place in the consumer's assignment, and which one: an answer to an earlier one is thrown away.
+    /// Its place in the consumer's assignment when it was asked, and what it is known by wherever it moved since.
     pub(super) index: usize,
     pub(super) generation: u64,
     pub(super) topic: Arc<str>,

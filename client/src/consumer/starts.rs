@@ -18,32 +18,29 @@ impl Consumer {
         }
         let mut lookups = Vec::new();
         let mut asked = Vec::new();
-        for (index, assigned) in self.assigned.iter().enumerate() {
+        for assigned in &self.assigned {
             if let Place::Start(offset) = assigned.place
                 && assigned.not_before.is_none_or(|at| at <= now)
             {
                 lookups.push((assigned.topic.clone(), assigned.partition, offset));
-                asked.push((index, assigned.generation));
+                asked.push(assigned.generation);
             }
         }
         if lookups.is_empty() {
             return;
         }
         self.looking_up = true;
-        let (client, isolation, assignment) =
-            (self.client.clone(), self.config.isolation_level.code(), self.assignment);
+        let (client, isolation) = (self.client.clone(), self.config.isolation_level.code());
         self.side.spawn(async move {
             let found = find_starts(&client, lookups, isolation).await;
-            Side::Found { assignment, asked, found }
+            Side::Found { asked, found }
         });
     }
 
     /// Takes in an offset looked up for a partition, unless it was moved since.
-    pub(super) fn start(&mut self, (index, generation): (usize, u64), found: ListedOffset) {
-        let Some(assigned) = self.assigned.get_mut(index).filter(|assigned| assigned.generation == generation) else {
-            return;
-        };
-        if let Some(offset) = found.offset {
+    pub(super) fn start(&mut self, place: Option<usize>, found: ListedOffset) {
+        let Some(assigned) = place.and_then(|index| self.assigned.get_mut(index)) else { return };
+        if let (Some(offset), Place::Start(_)) = (found.offset, assigned.place) {
             assigned.place = Place::At(Position { offset, last_epoch: -1 });
         }
     }

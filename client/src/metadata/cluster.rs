@@ -89,12 +89,12 @@ impl Cluster {
 }
 
 fn read_broker(broker: &MetadataResponseBroker) -> Broker {
-    let address = if broker.host.contains(':') {
-        format!("[{}]:{}", broker.host, broker.port)
-    } else {
-        format!("{}:{}", broker.host, broker.port)
-    };
-    Broker { id: broker.node_id, address: address.into() }
+    Broker { id: broker.node_id, address: broker_address(&broker.host, broker.port) }
+}
+
+/// `host:port`, an IPv6 host in brackets.
+pub(crate) fn broker_address(host: &str, port: i32) -> Arc<str> {
+    if host.contains(':') { format!("[{host}]:{port}").into() } else { format!("{host}:{port}").into() }
 }
 
 fn read_topic(name: Arc<str>, answered: MetadataResponseTopic, known: Option<&Arc<Topic>>) -> Topic {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, watch};
 
-pub(crate) use cluster::{Broker, Cluster, Topic};
+pub(crate) use cluster::{Broker, Cluster, Topic, broker_address};
 use interest::Interest;
 pub(crate) use refresh::{Refresher, wants_refresh};
 

@@ -4,21 +4,31 @@
 //! A broker without a request in flight gets all that waits for it at once. Beyond that another request is sent only
 //! for batches that are full, so that what is queued while a request is in flight forms the next batch.
 
+mod transactions;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use pillion_wire::ErrorCode;
+
 use super::ProduceError;
 use super::batch::{Batch, Pending};
+use super::gate::Gate;
 use super::partition::{Identity, Name, Outcome, PartitionQueue, Settled};
 use super::plan::{Expired, Outgoing, Settings, Step, Wants};
 use super::topic::TopicQueue;
+use crate::backoff::Backoff;
 use crate::metadata::Cluster;
+use crate::transaction::AbortCause;
 
 /// A batch of this size is worth a request of its own while others are in flight: sending it takes less than waiting.
 const FULL_BYTES: usize = 64 << 10;
 /// Bytes of batches in one request, at most, when there is more than one batch.
 const REQUEST_BYTES_MAX: usize = 8 << 20;
+/// While the coordinator completes the transaction before.
+pub(crate) const CONCURRENT_BACKOFF: Backoff =
+    Backoff { first: Duration::from_millis(2), max: Duration::from_millis(20) };
 
 /// A partition's place in [`Accumulator`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +41,8 @@ struct Partition {
     queue: PartitionQueue,
     /// Whether it stands in [`Accumulator::active`].
     active: bool,
+    /// The last transaction it was added to.
+    enlisted: u64,
 }
 
 /// Everything a producer holds.
@@ -46,6 +58,7 @@ pub(super) struct Accumulator {
     /// Records whose topic's partitions are not known yet.
     unrouted: usize,
     identity: Option<Identity>,
+    gate: Gate,
     ended: Option<ProduceError>,
     flushes: usize,
 }
@@ -60,6 +73,7 @@ impl Accumulator {
             in_flight: HashMap::new(),
             unrouted: 0,
             identity: None,
+            gate: Gate::default(),
             ended: None,
             flushes: 0,
         }
@@ -78,6 +92,9 @@ impl Accumulator {
         if let Some(ended) = &self.ended {
             return Err(Box::new((pending, ended.clone())));
         }
+        if let Some(error) = self.gate.error_of(pending.transaction) {
+            return Err(Box::new((pending, error)));
+        }
         if !self.topics.contains_key(topic) {
             self.topics.insert(topic.into(), TopicQueue::default());
             self.learn_topic(topic, cluster);
@@ -90,11 +107,14 @@ impl Accumulator {
         }
         let limit = self.settings.batch_size;
         let partitions = &self.partitions;
-        let bytes = pending.bytes;
-        let is_open = |slot: usize| partitions.get(slot).is_some_and(|found| found.queue.has_open_batch(bytes, limit));
+        let (transaction, bytes) = (pending.transaction, pending.bytes);
+        let is_open = |slot: usize| {
+            partitions.get(slot).is_some_and(|found| found.queue.has_open_batch(transaction, bytes, limit))
+        };
         let Some(slot) = queue.route(&pending, is_open) else {
             let partition = pending.partition.unwrap_or(-1);
             let error = ProduceError::UnknownPartition { topic: topic.to_owned(), partition };
+            self.gate.fail(transaction, &AbortCause::of_record(&error));
             return Err(Box::new((pending, error)));
         };
         let partition = &mut self.partitions[slot];
@@ -120,7 +140,9 @@ impl Accumulator {
                 cluster.topic(&name).map(|topic| topic.error).filter(|code| !code.is_ok() && !code.is_retriable());
             for pending in unrouted {
                 if let Some(code) = error {
-                    refused.push((pending, ProduceError::Topic { topic: name.to_string(), code }));
+                    let error = ProduceError::Topic { topic: name.to_string(), code };
+                    self.gate.fail(pending.transaction, &AbortCause::of_record(&error));
+                    refused.push((pending, error));
                 } else if let Err(kept) = self.append(&name, pending, cluster) {
                     refused.push(*kept);
                 }
@@ -136,7 +158,8 @@ impl Accumulator {
         for index in queue.slots.len()..known.partitions.len() {
             queue.slots.push(self.partitions.len());
             let (topic, index) = (known.name.clone(), index as i32);
-            self.partitions.push(Partition { topic, index, queue: PartitionQueue::default(), active: false });
+            let queue = PartitionQueue::default();
+            self.partitions.push(Partition { topic, index, queue, active: false, enlisted: 0 });
         }
     }
 
@@ -171,9 +194,13 @@ impl Accumulator {
     /// The broker a partition's next batch can go to now; else notes in `wants` what it waits for.
     fn ready(&self, slot: usize, now: Instant, cluster: &Cluster, wants: &mut Wants) -> Option<i32> {
         let partition = &self.partitions[slot];
-        let deadline = partition.queue.head()?.deadline;
-        wants.by(deadline);
-        if deadline <= now {
+        let head = partition.queue.head()?;
+        wants.by(head.deadline);
+        if head.deadline <= now || !self.gate.admits(head.transaction) {
+            return None;
+        }
+        if self.gate.enlists().is_some_and(|transaction| partition.enlisted < transaction) {
+            wants.enlist = true;
             return None;
         }
         let limit = if self.settings.idempotent { self.settings.max_in_flight } else { 1 };
@@ -220,6 +247,7 @@ impl Accumulator {
                 let identity = self.identity.filter(|_| self.settings.idempotent);
                 if let Some(batch) = self.partitions[slot].queue.take(identity) {
                     bytes += batch.bytes;
+                    self.gate.note_sent(batch.transaction);
                     batches.push((Slot(slot), batch));
                 }
             }
@@ -251,7 +279,12 @@ impl Accumulator {
         let mut settled = Vec::new();
         for (Slot(slot), batch, outcome) in outcomes {
             let partition = &mut self.partitions[slot];
-            let backoff = self.settings.backoff.delay(partition.queue.failures() + 1, (self.settings.random)());
+            let backoff = match &outcome {
+                // The transaction before is just being completed: a matter of milliseconds.
+                Outcome::Answered { code: ErrorCode::ConcurrentTransactions, .. } => CONCURRENT_BACKOFF,
+                _ => self.settings.backoff,
+            };
+            let backoff = backoff.delay(partition.queue.failures() + 1, (self.settings.random)());
             let name = Name { topic: &partition.topic, partition: partition.index };
             settled.extend(partition.queue.complete(name, batch, outcome, now, backoff));
             self.activate(slot);
@@ -263,6 +296,7 @@ impl Accumulator {
         if let Some(error) = fatal {
             settled.extend(self.end(error).into_iter().map(|(batch, error)| Settled::Done(batch, Err(error))));
         }
+        self.note_failures(&settled);
         if let Some(error) = &self.ended {
             let waiting = self.partitions.iter_mut().flat_map(|partition| partition.queue.take_all());
             settled.extend(waiting.map(|batch| Settled::Done(batch, Err(error.clone()))));
@@ -281,10 +315,14 @@ impl Accumulator {
             while topic.unrouted.front().is_some_and(|pending| pending.deadline <= now) {
                 let last = Some(format!("topic {name} is not known to the cluster"));
                 let error = ProduceError::DeliveryTimeout { waited: timeout, may_be_written: false, last };
-                expired.records.extend(topic.unrouted.pop_front().map(|pending| (pending, error)));
+                if let Some(pending) = topic.unrouted.pop_front() {
+                    self.gate.fail(pending.transaction, &AbortCause::of_record(&error));
+                    expired.records.push((pending, error));
+                }
                 self.unrouted -= 1;
             }
         }
+        self.note_failures(&expired.batches);
         let overdue = |deadlines: &VecDeque<Instant>| deadlines.front().is_some_and(|deadline| *deadline <= now);
         expired.brokers.extend(self.in_flight.iter().filter(|(_, due)| overdue(due)).map(|(node, _)| *node));
         expired

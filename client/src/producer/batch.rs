@@ -19,6 +19,8 @@ pub(super) type Delivery = oneshot::Sender<Result<(i32, i64), ProduceError>>;
 pub(super) struct Pending {
     pub(super) record: Record,
     pub(super) partition: Option<i32>,
+    /// The transaction it belongs to; 0 outside transactions.
+    pub(super) transaction: u64,
     /// What it adds to a batch at most.
     pub(super) bytes: usize,
     pub(super) delivery: Delivery,
@@ -35,6 +37,8 @@ pub(super) struct Pending {
 pub(super) struct Batch {
     /// Place of its first record among all records of its partition: the order batches are kept in.
     pub(super) order: u64,
+    /// The transaction its records belong to; 0 outside transactions.
+    pub(super) transaction: u64,
     /// What it takes before compression at most.
     pub(super) bytes: usize,
     /// Its place in the producer's sequence; `None` until it is first sent, and after its sequence was given up.
@@ -70,6 +74,7 @@ impl Batch {
         builder.push(&first.record);
         Self {
             order,
+            transaction: first.transaction,
             bytes: builder.bytes_max(),
             stamp: None,
             failures: 0,
@@ -91,9 +96,10 @@ impl Batch {
         self.deliveries.len() as i32
     }
 
-    /// Whether it takes a record of `bytes` without growing beyond `limit`.
-    pub(super) fn has_room(&self, bytes: usize, limit: usize) -> bool {
-        matches!(self.content, Content::Open(_)) && !self.sealed && self.bytes + bytes <= limit
+    /// Whether it takes a record of `bytes` of a transaction without growing beyond `limit`.
+    pub(super) fn has_room(&self, transaction: u64, bytes: usize, limit: usize) -> bool {
+        let open = matches!(self.content, Content::Open(_)) && !self.sealed;
+        open && self.transaction == transaction && self.bytes + bytes <= limit
     }
 
     /// Adds a record behind the others; [`Batch::has_room`] said yes.

@@ -24,7 +24,7 @@ use crate::connection::{Connection, ConnectionError, Pool};
 use crate::metadata::wants_refresh;
 
 /// What a producer's parts share.
-pub(super) struct Dispatch {
+pub(crate) struct Dispatch {
     pub(super) client: Arc<ClientShared>,
     pub(super) pool: Pool,
     pub(super) acks: Acks,
@@ -34,11 +34,15 @@ pub(super) struct Dispatch {
     state: Mutex<State>,
     /// Wakes the producer's task: there is something to connect to, look up or wait for.
     pub(super) wake: Notify,
+    /// What batches carry when the producer is transactional.
+    pub(super) transactional_id: Option<String>,
+    /// Wakes whoever sees to the transactions: one is doomed, or wants partitions added to it.
+    pub(super) transactions: Notify,
     this: Weak<Self>,
 }
 
-struct State {
-    accumulator: Accumulator,
+pub(super) struct State {
+    pub(super) accumulator: Accumulator,
     turn: Turn,
     /// What the accumulator waits for, as last seen.
     wants: Wants,
@@ -69,6 +73,7 @@ impl Dispatch {
     pub(super) fn new(
         client: Arc<ClientShared>,
         config: &super::ProducerConfig,
+        transactional_id: Option<String>,
         accumulator: Accumulator,
     ) -> Arc<Self> {
         let pool = Pool::new(client.connector.clone());
@@ -88,28 +93,38 @@ impl Dispatch {
                 groups: vec![TaskTracker::new()],
             }),
             wake: Notify::new(),
+            transactional_id,
+            transactions: Notify::new(),
             this: this.clone(),
         })
     }
 
-    /// Queues a record; wakes the task when it may have to be sent and nobody waits for it yet.
+    /// Queues a record; wakes the task when it may have to be sent and nobody waits for it yet. `group` holds what has
+    /// to be settled together; without one it is the records up to the next flush.
     pub(super) fn append(
         &self,
         topic: &str,
+        group: Option<&TaskTracker>,
         pending: impl FnOnce(&TaskTracker) -> Pending,
     ) -> Result<(), ProduceError> {
         let cluster = self.client.metadata.cluster();
         let mut state = self.lock();
-        let pending = match state.groups.last() {
+        let pending = match group.or(state.groups.last()) {
             Some(group) => pending(group),
             None => return Err(ProduceError::Closed),
         };
         let appended = state.accumulator.append(topic, pending, &cluster);
+        if appended.is_err() {
+            state.accumulator.gate().seen();
+        }
         drop(state);
         match appended {
             Ok(true) => self.wake.notify_one(),
             Ok(false) => {}
-            Err(refused) => return Err(refused.1),
+            Err(refused) => {
+                self.sweep();
+                return Err(refused.1);
+            }
         }
         Ok(())
     }
@@ -117,6 +132,9 @@ impl Dispatch {
     /// Sends what can be sent, unless another thread is at it; wakes the task when it has something to see to.
     pub(super) fn drive(&self) {
         let Some(wants) = self.send_all() else { return };
+        if wants.enlist {
+            self.transactions.notify_one();
+        }
         let mut state = self.lock();
         let sooner = wants.wake_at.is_some_and(|at| state.wakes_at.is_none_or(|planned| at < planned));
         let urgent = sooner || !wants.same_chores(&state.wants);
@@ -133,6 +151,9 @@ impl Dispatch {
         let mut state = self.lock();
         if let Some(wants) = wants {
             state.wants = wants;
+        }
+        if state.wants.enlist {
+            self.transactions.notify_one();
         }
         state.wakes_at = state.wants.wake_at;
         state.wants.clone()
@@ -196,7 +217,9 @@ impl Dispatch {
         }
         let connection = self.pool.established(node).ok_or(ConnectionError::UnknownBroker { node });
         let ready = connection.and_then(|connection| {
-            let version = connection.version::<ProduceRequest>(request::newest_version(sent.targets.iter()))?;
+            let (oldest, newest) = self.versions();
+            let newest = newest.min(request::newest_version(sent.targets.iter()));
+            let version = connection.version_from::<ProduceRequest>(oldest, newest)?;
             Ok((connection, version))
         });
         match ready {
@@ -210,7 +233,7 @@ impl Dispatch {
 
     fn submit(&self, connection: &Arc<Connection>, encoded: Vec<(Target, Bytes)>, sent: Sent, timeout: Duration) {
         let timeout_ms = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
-        let message = request::build(self.acks.code(), timeout_ms, encoded);
+        let message = request::build(self.transactional_id.clone(), self.acks.code(), timeout_ms, encoded);
         let version = sent.version;
         let (this, answering) = (self.this.clone(), Arc::downgrade(connection));
         let acks = self.acks;
@@ -261,12 +284,14 @@ impl Dispatch {
         let outcomes = sent.batches.into_iter().zip(outcomes).map(|((slot, batch), outcome)| (slot, batch, outcome));
         let settled = self.lock().accumulator.complete(sent.node, outcomes.collect(), Instant::now());
         self.settle(settled);
+        self.sweep();
         self.drive();
     }
 
     fn settle_unsent(&self, outcomes: Vec<(Slot, Batch, Outcome)>) {
         let settled = self.lock().accumulator.complete_unsent(outcomes, Instant::now());
         self.settle(settled);
+        self.sweep();
     }
 
     /// Tells fates; after a fatal one the producer has ended and what had no partition yet fails, too.
@@ -283,7 +308,7 @@ impl Dispatch {
     }
 
     /// Ends the producer.
-    pub(super) fn end(&self, error: ProduceError) {
+    pub(crate) fn end(&self, error: ProduceError) {
         let (batches, unrouted) = {
             let mut state = self.lock();
             (state.accumulator.end(error.clone()), state.accumulator.take_unrouted())
@@ -309,6 +334,7 @@ impl Dispatch {
         for (pending, error) in expired.records {
             let _ = pending.delivery.send(Err(error));
         }
+        self.sweep();
         for connection in expired.brokers.into_iter().filter_map(|node| self.pool.established(node)) {
             connection.close();
         }
@@ -321,6 +347,7 @@ impl Dispatch {
         for (pending, error) in refused {
             let _ = pending.delivery.send(Err(error));
         }
+        self.sweep();
     }
 
     /// Gives the producer an id.
@@ -341,22 +368,22 @@ impl Dispatch {
             state.accumulator.begin_flush();
             groups
         };
-        let _flushing = Flushing(self.clone());
+        let _flushing = Hurry(self.clone());
         self.drive();
         for group in groups {
             group.wait().await;
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A flush under way; given up, it ends as well.
-struct Flushing(Arc<Dispatch>);
+/// While it is held nothing lingers.
+pub(crate) struct Hurry(pub(super) Arc<Dispatch>);
 
-impl Drop for Flushing {
+impl Drop for Hurry {
     fn drop(&mut self) {
         self.0.lock().accumulator.end_flush();
     }

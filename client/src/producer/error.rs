@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::connection::ConnectionError;
 use crate::error::detail;
+use crate::transaction::AbortCause;
 
 /// A record that was not delivered, or a producer that cannot go on.
 #[derive(Debug, Clone, Error)]
@@ -78,6 +79,13 @@ pub enum ProduceError {
         /// What the broker answered.
         code: ErrorCode,
     },
+    /// The record's transaction is aborted: readers of committed records will never see it.
+    #[error("record's transaction is aborted")]
+    TransactionAborted {
+        /// Why.
+        #[source]
+        source: Arc<AbortCause>,
+    },
     /// No producer id could be had.
     #[error("broker gives no producer id: {code}")]
     NoProducerId {
@@ -102,6 +110,7 @@ impl ProduceError {
             Self::UnknownPartition { .. } => Some(ErrorCode::UnknownTopicOrPartition),
             Self::DeliveryTimeout { .. } => Some(ErrorCode::RequestTimedOut),
             Self::Connection(error) => error.error_code(),
+            Self::TransactionAborted { source } => source.error_code(),
             Self::Records(_) | Self::Closed => None,
         }
     }

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! With acks all the producer is idempotent (KIP-98): every batch carries producer id, epoch and sequence number, so
-//! that a broker refuses repetitions and gaps, and up to five requests may be in flight without reordering. For
-//! transactions a stamp would carry the transactional flag and an identity come from a coordinator; nothing else in
-//! the accumulator would change.
+//! that a broker refuses repetitions and gaps, and up to five requests may be in flight without reordering. In
+//! transactions ([`crate::TransactionalProducer`]) the identity comes from a coordinator, and a gate lets out one
+//! transaction's records at a time.
 
 mod accumulator;
 mod batch;
@@ -17,6 +17,7 @@ mod config;
 mod delivery;
 mod dispatch;
 mod error;
+mod gate;
 mod partition;
 mod partitioner;
 mod plan;
@@ -24,6 +25,7 @@ mod record;
 mod request;
 mod task;
 mod topic;
+mod transactions;
 mod verdict;
 
 use std::sync::Arc;
@@ -32,16 +34,21 @@ use std::time::{Instant, SystemTime};
 use pillion_wire::records::{BatchBuilder, Record};
 use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
 
+pub(crate) use accumulator::CONCURRENT_BACKOFF;
 pub use config::{Acks, ProducerConfig};
 pub use delivery::DeliveryHandle;
+pub(crate) use dispatch::Dispatch;
 pub use error::ProduceError;
+pub(crate) use gate::Doomed;
+pub(crate) use partition::Identity;
 pub use partitioner::murmur2;
 pub use record::{Delivered, ProducerRecord};
+pub(crate) use transactions::Unenlisted;
 
 use accumulator::Accumulator;
 use batch::Pending;
-use dispatch::Dispatch;
 use plan::Settings;
 
 use crate::client::ClientShared;
@@ -57,8 +64,10 @@ pub struct Producer {
 }
 
 impl Producer {
-    pub(crate) fn start(client: Arc<ClientShared>, config: ProducerConfig) -> Self {
+    pub(crate) fn start(client: Arc<ClientShared>, config: ProducerConfig, transactional_id: Option<String>) -> Self {
         let idempotent = config.acks == Acks::All;
+        // A transactional producer's identity comes from its coordinator.
+        let wants_identity = idempotent && transactional_id.is_none();
         let accumulator = Accumulator::new(Settings {
             batch_size: config.batch_size,
             linger: config.linger,
@@ -70,9 +79,9 @@ impl Producer {
             backoff: client.connector.backoff,
             random: rand::random,
         });
-        let dispatch = Dispatch::new(client.clone(), &config, accumulator);
+        let dispatch = Dispatch::new(client.clone(), &config, transactional_id, accumulator);
         let dropped = CancellationToken::new();
-        client.connector.tasks.spawn(task::run(dispatch.clone(), dropped.clone(), idempotent));
+        client.connector.tasks.spawn(task::run(dispatch.clone(), dropped.clone(), wants_identity));
         Self { dispatch, _alive: Arc::new(dropped.drop_guard()) }
     }
 
@@ -85,6 +94,14 @@ impl Producer {
     /// [`ProduceError::RecordTooLarge`] when it could never fit, [`ProduceError::UnknownPartition`], and whatever the
     /// producer has ended with.
     pub async fn send(&self, record: ProducerRecord) -> Result<DeliveryHandle, ProduceError> {
+        self.queue(record, None).await
+    }
+
+    async fn queue(
+        &self,
+        record: ProducerRecord,
+        transaction: Option<(u64, &TaskTracker)>,
+    ) -> Result<DeliveryHandle, ProduceError> {
         let ProducerRecord { topic, partition, key, value, headers, timestamp_ms } = record;
         let record = Record { offset: 0, timestamp: timestamp_ms.unwrap_or_else(now_ms), key, value, headers };
         let bytes = BatchBuilder::record_bytes_max(&record);
@@ -105,9 +122,11 @@ impl Producer {
         let (delivery, fate) = oneshot::channel();
         let queued = Instant::now();
         let deadline = queued + self.dispatch.delivery_timeout;
-        self.dispatch.append(&topic, |group| Pending {
+        let (number, group) = transaction.map_or((0, None), |(number, group)| (number, Some(group)));
+        self.dispatch.append(&topic, group, |group| Pending {
             record,
             partition,
+            transaction: number,
             bytes,
             delivery,
             memory: Some(memory),

@@ -11,6 +11,10 @@
 //!    that is not settled would still be among the last five behind it.
 //! 5. Sequence numbers are given up (the partition goes on under another producer id from 0) only where no batch that
 //!    keeps its content could have been written under them. Otherwise the producer ends ([`Settled::Fatal`]).
+//! 6. In a transaction they are not given up at all: a batch that fails dooms the transaction, and the one after its
+//!    abort comes with another identity and begins at 0.
+
+mod transactions;
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -32,9 +36,9 @@ const RECOGNISED: usize = 5;
 
 /// A producer id and its epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Identity {
-    pub(super) id: i64,
-    pub(super) epoch: i16,
+pub(crate) struct Identity {
+    pub(crate) id: i64,
+    pub(crate) epoch: i16,
 }
 
 /// What came of an attempt to produce a batch.
@@ -98,7 +102,7 @@ impl PartitionQueue {
     pub(super) fn append(&mut self, pending: Pending, limit: usize, compression: Compression) -> bool {
         self.next_order += 1;
         match self.queue.back_mut() {
-            Some(last) if last.has_room(pending.bytes, limit) => {
+            Some(last) if last.has_room(pending.transaction, pending.bytes, limit) => {
                 last.push(pending);
                 false
             }
@@ -109,9 +113,9 @@ impl PartitionQueue {
         }
     }
 
-    /// Whether the last batch takes a record of `bytes`.
-    pub(super) fn has_open_batch(&self, bytes: usize, limit: usize) -> bool {
-        self.queue.back().is_some_and(|last| last.has_room(bytes, limit))
+    /// Whether the last batch takes a record of `bytes` of a transaction.
+    pub(super) fn has_open_batch(&self, transaction: u64, bytes: usize, limit: usize) -> bool {
+        self.queue.back().is_some_and(|last| last.has_room(transaction, bytes, limit))
     }
 
     /// The batch that goes out next.
@@ -161,9 +165,13 @@ impl PartitionQueue {
     pub(super) fn take(&mut self, identity: Option<Identity>) -> Option<Batch> {
         let mut batch = self.queue.pop_front()?;
         if let (None, Some(identity)) = (batch.stamp, identity) {
+            let transactional = batch.transaction > 0;
+            if transactional {
+                self.enter(identity);
+            }
             let (identity, next) = self.sequence.unwrap_or((identity, 0));
             let Identity { id, epoch } = identity;
-            batch.stamp = Some(BatchProducer { id, epoch, base_sequence: next, transactional: false });
+            batch.stamp = Some(BatchProducer { id, epoch, base_sequence: next, transactional });
             self.sequence = Some((identity, advance_sequence(next, batch.count())));
             self.stamped.push_back(batch.order);
         }
@@ -294,6 +302,11 @@ impl PartitionQueue {
             // Only the consequence of an earlier batch's failure.
             self.retry(batch, false, not_before);
             return None;
+        }
+        if batch.transaction > 0 {
+            // The transaction is aborted and the next one begins a new sequence: nothing can be lost or repeated.
+            let (topic, partition) = (name.topic.to_owned(), name.partition);
+            return Some(Settled::Done(batch, Err(ProduceError::Broker { topic, partition, code, message: None })));
         }
         let unclear = batch.may_be_written
             || self.queue.iter().any(|waiting| waiting.may_be_written && waiting.stamp.map(identity_of) == identity)

@@ -43,6 +43,8 @@ pub(super) struct Wants {
     pub(super) metadata: bool,
     /// A producer id.
     pub(super) identity: bool,
+    /// Partitions to be added to the transaction.
+    pub(super) enlist: bool,
     /// When there is something to do again, at the latest.
     pub(super) wake_at: Option<Instant>,
 }
@@ -52,6 +54,13 @@ pub(super) struct Wants {
 pub(super) enum Step {
     Send(Outgoing),
     Wait(Wants),
+}
+
+/// What waited and belongs to a doomed transaction.
+#[derive(Debug, Default)]
+pub(super) struct Swept {
+    pub(super) batches: Vec<(ProduceError, Batch)>,
+    pub(super) records: Vec<(ProduceError, Pending)>,
 }
 
 /// What has waited too long.
@@ -66,7 +75,8 @@ pub(super) struct Expired {
 impl Wants {
     /// Whether the same is to be done as in `other`, whenever that is.
     pub(super) fn same_chores(&self, other: &Self) -> bool {
-        (&self.connections, self.metadata, self.identity) == (&other.connections, other.metadata, other.identity)
+        let flags = |wants: &Self| (wants.metadata, wants.identity, wants.enlist);
+        self.connections == other.connections && flags(self) == flags(other)
     }
 
     /// Wakes no later than `at`.

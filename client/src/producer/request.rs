@@ -16,6 +16,9 @@ use crate::metadata::Cluster;
 /// The last version that names topics; later ones take ids.
 pub(super) const NEWEST_WITH_NAMES: i16 = 12;
 
+/// The first version that adds its partitions to the transaction itself (KIP-890).
+pub(super) const FIRST_TO_ENLIST: i16 = 12;
+
 /// Where an encoded batch goes.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
@@ -39,7 +42,12 @@ pub(super) fn newest_version<'a>(targets: impl Iterator<Item = &'a Target>) -> i
 }
 
 /// The request that carries `batches`.
-pub(super) fn build(acks: i16, timeout_ms: i32, batches: Vec<(Target, Bytes)>) -> ProduceRequest {
+pub(super) fn build(
+    transactional_id: Option<String>,
+    acks: i16,
+    timeout_ms: i32,
+    batches: Vec<(Target, Bytes)>,
+) -> ProduceRequest {
     let mut topic_data: Vec<TopicProduceData> = Vec::new();
     let mut places: HashMap<Arc<str>, usize> = HashMap::new();
     for (target, batch) in batches {
@@ -51,7 +59,7 @@ pub(super) fn build(acks: i16, timeout_ms: i32, batches: Vec<(Target, Bytes)>) -
         let records = Some(Records::Bytes(batch));
         topic_data[place].partition_data.push(PartitionProduceData { index: target.partition, records });
     }
-    ProduceRequest { transactional_id: None, acks, timeout_ms, topic_data }
+    ProduceRequest { transactional_id, acks, timeout_ms, topic_data }
 }
 
 /// What came of each target's batch, in their order. A batch the broker left out counts as lost.

@@ -26,13 +26,13 @@ enum Done {
 }
 
 /// Serves a producer until it is dropped or its client shut down.
-pub(super) async fn run(dispatch: Arc<Dispatch>, dropped: CancellationToken, idempotent: bool) {
+pub(super) async fn run(dispatch: Arc<Dispatch>, dropped: CancellationToken, wants_identity: bool) {
     let shut_down = dispatch.client.connector.cancelled.clone();
     let serve = async {
         let mut side =
             Side { dispatch: dispatch.clone(), tasks: JoinSet::new(), connecting: HashSet::new(), identity: false };
         let mut changes = dispatch.client.metadata.changes();
-        if idempotent {
+        if wants_identity {
             // Before the first record asks for it: it saves that record a round trip.
             side.want_identity();
         }
@@ -71,7 +71,7 @@ impl Side {
         if wants.metadata {
             self.dispatch.client.metadata.request();
         }
-        if wants.identity {
+        if wants.identity && !self.dispatch.is_transactional() {
             self.want_identity();
         }
         for node in wants.connections {

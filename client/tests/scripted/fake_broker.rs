@@ -21,6 +21,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
+mod coordinator;
+
+use coordinator::Coordinator;
+
 const NODE: i32 = 7;
 
 /// What the broker does with a request.
@@ -42,12 +46,15 @@ pub(crate) enum Action {
 
 type Script = Box<dyn FnMut(usize) -> Action + Send>;
 
+/// A batch a producer is known by: first and last sequence number, and offset.
+type Known = (i32, i32, i64);
+
 #[derive(Default)]
 struct Partition {
     /// Batches as they lie in the log, with their base offsets.
     batches: Vec<(i64, Bytes)>,
     values: Vec<Bytes>,
-    producers: HashMap<i64, VecDeque<(i32, i32, i64)>>,
+    producers: HashMap<(i64, i16), VecDeque<Known>>,
 }
 
 struct State {
@@ -59,6 +66,7 @@ struct State {
     fetched: usize,
     asked: usize,
     next_producer_id: i64,
+    coordinator: Option<Coordinator>,
 }
 
 #[derive(Clone)]
@@ -83,6 +91,7 @@ impl FakeBroker {
             fetched: 0,
             asked: 0,
             next_producer_id: 1_000,
+            coordinator: None,
         };
         let state = Arc::new(Mutex::new(state));
         let mut task = JoinSet::new();
@@ -118,12 +127,38 @@ impl FakeBroker {
         self.state.lock().unwrap().partitions[partition].values.clone()
     }
 
+    /// Has it coordinate transactions, of version 2 or 1; the next epoch given is the one behind `epoch`.
+    pub(crate) fn coordinate(&self, second: bool, epoch: i16) {
+        let mut state = self.state.lock().unwrap();
+        state.coordinator = Some(Coordinator::new(second, epoch, state.partitions.len()));
+    }
+
+    /// What to do with the nth request to the coordinator, from 0.
+    pub(crate) fn on_coordination(&self, script: impl FnMut(usize) -> Action + Send + 'static) {
+        self.with_coordinator(|coordinator| coordinator.script = Box::new(script));
+    }
+
+    /// Values of committed transactions in a partition.
+    pub(crate) fn committed(&self, partition: usize) -> Vec<Bytes> {
+        self.with_coordinator(|coordinator| coordinator.committed[partition].clone())
+    }
+
+    /// APIs asked of the coordinator, with their versions.
+    pub(crate) fn coordinations(&self) -> Vec<(i16, i16)> {
+        self.with_coordinator(|coordinator| coordinator.requests.clone())
+    }
+
+    fn with_coordinator<T>(&self, look: impl FnOnce(&mut Coordinator) -> T) -> T {
+        look(self.state.lock().unwrap().coordinator.as_mut().unwrap())
+    }
+
     pub(crate) fn produce_requests(&self) -> usize {
         self.state.lock().unwrap().produced
     }
 }
 
 async fn serve_connection(mut stream: TcpStream, state: Arc<Mutex<State>>, port: u16) {
+    stream.set_nodelay(true).unwrap();
     loop {
         let Ok(length) = stream.read_i32().await else { return };
         let mut request = BytesMut::zeroed(length as usize);
@@ -160,6 +195,14 @@ impl State {
         let mut reader = Reader::new(&request);
         let header = frame::RequestHeader::decode(&mut reader).unwrap();
         let (version, id) = (header.api_version, header.correlation_id);
+        if let Some(coordinator) = &mut self.coordinator {
+            if header.api_key == ApiVersionsRequest::KEY {
+                return (Action::Serve, coordinator::api_versions(coordinator.is_second(), version, id));
+            }
+            if let Some(handled) = coordinator.handle((header.api_key, version, id), &mut reader, port) {
+                return handled;
+            }
+        }
         match header.api_key {
             ApiVersionsRequest::KEY => (Action::Serve, api_versions(version, id)),
             MetadataRequest::KEY => {
@@ -182,7 +225,7 @@ impl State {
                 let action = (self.produce)(self.produced - 1);
                 let request = body::<ProduceRequest>(&mut reader, version);
                 let acks = request.acks;
-                let response = self.produce(request, &action);
+                let response = self.produce(request, version, &action);
                 (action, if acks == 0 { Vec::new() } else { answer(&response, version, id) })
             }
             FetchRequest::KEY => {
@@ -237,7 +280,7 @@ impl State {
         response
     }
 
-    fn produce(&mut self, request: ProduceRequest, action: &Action) -> ProduceResponse {
+    fn produce(&mut self, request: ProduceRequest, version: i16, action: &Action) -> ProduceResponse {
         let mut response = ProduceResponse::default();
         for topic in request.topic_data {
             let mut partition_responses = Vec::new();
@@ -246,7 +289,7 @@ impl State {
                 let (code, base_offset) = match action {
                     Action::Refuse(code) => (*code, -1),
                     Action::DropBefore | Action::Silence | Action::Raw(_) => (ErrorCode::None, -1),
-                    Action::Serve | Action::DropAfter => self.partitions[data.index as usize].append(&batch),
+                    Action::Serve | Action::DropAfter => self.append(data.index, version, &batch),
                 };
                 let error_code = code.code();
                 partition_responses.push(PartitionProduceResponse {
@@ -263,6 +306,21 @@ impl State {
             });
         }
         response
+    }
+
+    fn append(&mut self, partition: i32, version: i16, batch: &Bytes) -> (ErrorCode, i64) {
+        let log = &mut self.partitions[partition as usize];
+        let Some(coordinator) = &mut self.coordinator else { return log.append(batch) };
+        let admitted = coordinator.admit(partition, version, batch);
+        if !admitted.is_ok() {
+            return (admitted, -1);
+        }
+        let before = log.values.len();
+        let appended = log.append(batch);
+        if log.values.len() > before {
+            coordinator.note(partition, batch);
+        }
+        appended
     }
 
     fn fetch(&self, request: &FetchRequest, action: &Action) -> FetchResponse {
@@ -305,12 +363,13 @@ impl Partition {
         let (header, records) = read_batch(batch).unwrap();
         let offset = self.values.len() as i64;
         if header.producer_id >= 0 {
-            let recent = self.producers.entry(header.producer_id).or_default();
+            let recent = self.producers.entry((header.producer_id, header.producer_epoch)).or_default();
             let (first, last) = (header.base_sequence, header.last_sequence());
             if let Some(known) = recent.iter().find(|known| (known.0, known.1) == (first, last)) {
                 return (ErrorCode::None, known.2);
             }
-            if recent.back().is_some_and(|known| known.1 + 1 != first) {
+            let expected = recent.back().map_or(if header.is_transactional() { 0 } else { first }, |known| known.1 + 1);
+            if expected != first {
                 return (ErrorCode::OutOfOrderSequenceNumber, -1);
             }
             recent.push_back((first, last, offset));

@@ -5,3 +5,4 @@
 mod consuming;
 mod fake_broker;
 mod producing;
+mod transactions;

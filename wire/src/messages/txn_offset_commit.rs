@@ -12,13 +12,7 @@ use crate::Message;
 
 /// A group's offsets to store with a transaction.
 #[derive(Debug, Clone, PartialEq, Message)]
-#[message(
-    key = 28,
-    name = "TxnOffsetCommit",
-    versions = "0-6",
-    flexible = "3+",
-    response = "TxnOffsetCommitResponse"
-)]
+#[message(key = 28, name = "TxnOffsetCommit", versions = "0-6", flexible = "3+", response = "TxnOffsetCommitResponse")]
 pub struct TxnOffsetCommitRequest {
     /// The transactional id.
     pub transactional_id: String,

@@ -26,12 +26,15 @@ fn topic_rows() -> Vec<String> {
     TOPIC_CONFIG_KEYS.iter().map(row).collect()
 }
 
-/// The broker's settings of logs that no topic inherits: each row's beginning.
+/// The broker's settings of logs that no topic inherits, as rows of a table.
 fn broker_rows() -> Vec<String> {
     let inherited = |key: &str| TOPIC_CONFIG_KEYS.iter().any(|topic| topic.broker_keys.contains(&key));
     let config = configured(&[]);
     let own = LOG_SETTINGS.iter().filter(|setting| !inherited(setting.key));
-    own.map(|setting| format!("| {} | {} |", code(setting.key), code(&(setting.show)(&config)))).collect()
+    let row = |setting: &crate::config::Setting| {
+        format!("| {} | {} | {} |", code(setting.key), code(&(setting.show)(&config)), setting.documentation)
+    };
+    own.map(row).collect()
 }
 
 #[test]

@@ -27,11 +27,17 @@ impl Simulation {
             Ok(appended) => {
                 assert_eq!((appended.base_offset, appended.next_offset), (end, stored.header.next_offset()));
                 self.story.lock().push(format!("  at {end} up to {}", appended.next_offset));
-                self.model.append(stored);
+                self.appended(stored);
             }
             Err(_) if self.disk.is_cut() => self.model.in_flight = Some(stored),
             Err(_) => assert_eq!(self.broker.log.next_offset(), end, "a failed append adds nothing"),
         }
+    }
+
+    fn appended(&mut self, batch: StoredBatch) {
+        self.model.append(batch);
+        self.broker.appended();
+        self.model.high_watermark = self.broker.high_watermark.offset;
     }
 
     /// The batch, or none where its producer has no such batch.
@@ -102,7 +108,7 @@ impl Simulation {
         let stored = StoredBatch::new(&batch, end, self.broker.leader_epoch);
         let (leader_epoch, now_ms) = (self.broker.leader_epoch, self.broker.now_ms);
         match self.broker.log.append_marker(&batch, header, &marker, leader_epoch, now_ms) {
-            Ok(_) => self.model.append(stored),
+            Ok(_) => self.appended(stored),
             Err(_) => {
                 self.model.in_flight = Some(stored);
                 return Some(End::Killed);

@@ -27,6 +27,10 @@ pub(super) struct SimulatedBroker {
     pub(super) now_ms: i64,
     pub(super) leader_epoch: i32,
     pub(super) high_watermark: LogPosition,
+    /// What a sync has confirmed: with `log.durability=async` the high watermark is ahead of it.
+    pub(super) durable_end: i64,
+    /// Whether what is written is readable and acknowledged before it is synced.
+    pub(super) is_async: bool,
     /// A sync that has begun, and the end it makes durable.
     pub(super) pending: Option<(Dirty, LogPosition)>,
     checkpoint_files: CheckpointFiles,
@@ -49,7 +53,7 @@ impl SimulatedBroker {
         config: LogConfig,
         now_ms: i64,
         epoch_before: i32,
-        open_files: usize,
+        (open_files, is_async): (usize, bool),
         check: impl FnOnce(&Opening),
     ) -> Result<Self, LogError> {
         let failed = |source| LogError::Io { path: ROOT.into(), source };
@@ -74,6 +78,8 @@ impl SimulatedBroker {
             now_ms,
             leader_epoch,
             high_watermark,
+            durable_end: high_watermark.offset,
+            is_async,
             pending: None,
             checkpoint_files,
         };
@@ -105,15 +111,27 @@ impl SimulatedBroker {
         let (dirty, end) = self.pending.take().unwrap_or_else(|| (self.log.dirty(), self.log.end()));
         if dirty.sync(&self.disk).is_ok() {
             self.log.synced(&dirty);
-            if end.offset > self.high_watermark.offset {
-                self.high_watermark = end;
-                self.log.high_watermark_moved(end.offset);
-            }
+            self.durable_end = end.offset;
+            self.advance(end);
             return Synced::Done;
         }
-        match self.log.mark_sync_failed(self.high_watermark.offset) {
+        match self.log.mark_sync_failed(self.durable_end) {
             Ok(()) => Synced::Failed,
             Err(_) => Synced::FailedUnnoted,
+        }
+    }
+
+    /// Something was appended.
+    pub(super) fn appended(&mut self) {
+        if self.is_async {
+            self.advance(self.log.end());
+        }
+    }
+
+    fn advance(&mut self, to: LogPosition) {
+        if to.offset > self.high_watermark.offset {
+            self.high_watermark = to;
+            self.log.high_watermark_moved(to.offset);
         }
     }
 

@@ -36,7 +36,7 @@ impl Simulation {
         let (start, high_watermark) = (log.log_start_offset(), self.broker.high_watermark.offset);
         let last_stable = self.broker.last_stable_offset();
         assert!(start <= last_stable && last_stable <= high_watermark && high_watermark <= log.next_offset());
-        assert!(log.recovery_point() <= high_watermark, "the recovery point is {}", log.recovery_point());
+        assert!(log.recovery_point() <= self.model.durable_end, "the recovery point is {}", log.recovery_point());
         assert_eq!(high_watermark, self.model.high_watermark);
         assert_eq!(log.next_offset(), self.model.end());
         assert_eq!(last_stable, self.model.last_stable_offset(start), "the last stable offset");
@@ -102,7 +102,7 @@ impl Simulation {
     }
 
     /// A batch is one that was appended; where nothing was compacted, to the byte.
-    fn check_batch(&self, batch: &Visible) {
+    pub(super) fn check_batch(&self, batch: &Visible) {
         let header = &batch.header;
         let expected = self.model.batch_at(header.base_offset).unwrap_or_else(|| panic!("{header:?} is nobody's"));
         if header.base_offset >= self.model.compacted_below() {

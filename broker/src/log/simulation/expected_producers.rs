@@ -14,6 +14,8 @@ const BATCHES_KEPT: usize = 5;
 #[derive(Default)]
 pub(super) struct ExpectedProducers {
     pub(super) by_id: BTreeMap<i64, ExpectedProducer>,
+    /// Those that were forgotten in silence, with the log's end at that time: a start may know them again.
+    pub(super) expired: BTreeMap<i64, i64>,
 }
 
 /// One producer.
@@ -26,8 +28,9 @@ pub(super) struct ExpectedProducer {
     pub(super) batches: Vec<BatchHeader>,
     /// First offset of its open transaction.
     pub(super) open: Option<i64>,
-    /// Where its last batch or marker ends.
+    /// Where its last batch or marker ends, and the time of that.
     pub(super) last_offset: i64,
+    pub(super) last_timestamp: i64,
 }
 
 /// What is to be answered to a batch.
@@ -63,7 +66,7 @@ impl ExpectedProducers {
             producer.epoch = header.producer_epoch;
             producer.batches.clear();
         }
-        producer.last_offset = header.last_offset();
+        (producer.last_offset, producer.last_timestamp) = (header.last_offset(), header.max_timestamp);
         if let Some(marker) = batch.marker {
             (producer.open, producer.coordinator) = (None, Some((marker.coordinator_epoch, header.base_offset)));
             return;
@@ -75,6 +78,26 @@ impl ExpectedProducers {
         if header.is_transactional() && producer.open.is_none() {
             producer.open = Some(header.base_offset);
         }
+    }
+
+    /// Forgets those without an open transaction whose last batch or marker is not younger than `newest_expired`.
+    pub(super) fn expire(&mut self, newest_expired: i64, log_end: i64) {
+        let expired = &mut self.expired;
+        self.by_id.retain(|producer_id, producer| {
+            let stays = producer.open.is_some() || producer.last_timestamp > newest_expired;
+            if !stays {
+                expired.insert(*producer_id, log_end);
+            }
+            stays
+        });
+    }
+
+    /// As after a start: from the batches alone.
+    pub(super) fn rebuild(&mut self, batches: &[StoredBatch]) {
+        self.by_id.clear();
+        batches.iter().for_each(|batch| self.note(batch));
+        let end = batches.last().map_or(0, |batch| batch.header.next_offset());
+        self.expired.values_mut().for_each(|at| *at = end.min(*at));
     }
 
     /// Whether a marker of these epochs comes from a producer or coordinator that was replaced.

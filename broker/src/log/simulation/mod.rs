@@ -14,6 +14,7 @@ mod model;
 mod operations;
 mod reader;
 mod recovered;
+mod rotting;
 mod run;
 
 use std::panic::AssertUnwindSafe;
@@ -67,7 +68,7 @@ fn a_log_keeps_its_promises_whatever_the_disk_does() {
 /// log; a closed segment whose cut was lost with a failed sync; a compacted segment under the old one's time index.
 #[test]
 fn stories_that_once_went_wrong() {
-    for seed in [3_888_441_934, 1_843_534_354, 2_245_200_210, 114_609] {
+    for seed in [3_888_441_934, 1_843_534_354, 2_245_200_210, 114_609, 205_301, 201_888, 314_333] {
         assert!(holds(seed), "make simulate SEED={seed}");
     }
 }

@@ -69,8 +69,14 @@ pub(super) struct Model {
     pub(super) batches: Vec<StoredBatch>,
     /// A batch whose append was cut short: it may be there.
     pub(super) in_flight: Option<StoredBatch>,
-    /// What readers were shown, and producers were told is durable.
+    /// What readers were shown, and producers were told is there.
     pub(super) high_watermark: i64,
+    /// What no crash may take.
+    pub(super) durable_end: i64,
+    /// Where a log began anew, all of which was deleted before it was on disk.
+    pub(super) began_anew: i64,
+    /// A start did not know the recovery point, nor which offsets compaction left out.
+    pub(super) may_have_holes: bool,
     /// The furthest log start that was written down durably.
     pub(super) start_durable: i64,
     /// The furthest log start decided.
@@ -89,7 +95,7 @@ pub(super) struct Model {
 impl Model {
     /// Offset of the next record.
     pub(super) fn end(&self) -> i64 {
-        self.batches.last().map_or(0, |batch| batch.header.next_offset())
+        self.batches.last().map_or(0, |batch| batch.header.next_offset()).max(self.began_anew)
     }
 
     /// A batch was appended.
@@ -98,17 +104,26 @@ impl Model {
         self.batches.push(batch);
     }
 
-    /// A start found the log to end at `end`: what is behind was lost, which must be none of what was shown.
-    pub(super) fn recovered(&mut self, end: i64, leader_epoch: i32) {
+    /// A start found the log to go from `start` to `end`: what is behind was lost, which must be none of what was on disk
+    /// for sure.
+    pub(super) fn recovered(&mut self, start: i64, end: i64) {
         self.batches.extend(self.in_flight.take());
         let kept = self.batches.partition_point(|batch| batch.header.next_offset() <= end);
-        let found = kept.checked_sub(1).map_or(0, |last| self.batches[last].header.next_offset());
-        assert_eq!(end, found, "the recovered log ends where a batch ended, in epoch {leader_epoch}");
-        assert!(end >= self.high_watermark, "the log ends at {end}, {} was acknowledged", self.high_watermark);
         self.batches.truncate(kept);
-        self.high_watermark = end;
-        self.producers = ExpectedProducers::default();
-        self.batches.iter().for_each(|batch| self.producers.note(batch));
+        if self.end() < end && start == end && end > self.durable_end {
+            self.began_anew = end;
+        }
+        assert_eq!(end, self.end(), "the recovered log ends where a batch ended");
+        assert!(end >= self.durable_end, "the log ends at {end}, {} was on disk", self.durable_end);
+        (self.high_watermark, self.durable_end) = (end, end);
+        self.producers.rebuild(&self.batches);
+    }
+
+    /// Nobody knows where the log starts: everything there is of it is the log's, and looked at.
+    pub(super) fn lost_log_start(&mut self) {
+        (self.start_durable, self.last_stable_durable) = (0, 0);
+        self.fronts.clear();
+        self.forgotten.clear();
     }
 
     /// The batch that begins at `offset`.

@@ -49,6 +49,10 @@ pub(super) enum Operation {
         disturbed_at: usize,
         appends: bool,
     },
+    /// Forgets producers that have been silent for so long.
+    ExpireProducers {
+        ms: i64,
+    },
     /// Takes a view, or bytes, to look at them later.
     HoldView,
     Check,
@@ -179,7 +183,8 @@ impl Operation {
                 disturbed_at: random.random_range(0..6),
                 appends: random.random(),
             },
-            87..90 => Self::HoldView,
+            87 => Self::ExpireProducers { ms: pick(random, &[0, 300, 3_000]) },
+            88..90 => Self::HoldView,
             90 => Self::Check,
             91 => Self::CloseAndReopen,
             92 => Self::Kill,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use pillion_wire::records::{BatchHeader, Record};
 use pillion_wire::{EncodeError, ErrorCode};
 
-use super::super::action::{Action, Answer, Effect, Persist};
+use super::super::action::{Action, Answer, Effect, Persist, Then};
 use super::super::limits::TransactionLimits;
 use super::super::record_codec;
 use super::super::shard::TransactionShard;
@@ -16,6 +16,11 @@ use crate::hosting::{Persisted, Shard};
 impl Persisted for Persist {
     fn approximate_bytes(&self) -> usize {
         self.record.approximate_bytes()
+    }
+
+    /// That a transaction's markers are all written is found out again at a start.
+    fn can_wait(&self) -> bool {
+        self.then == Then::Nothing && self.record.value.is_some()
     }
 
     fn encode(&self, put: &mut dyn FnMut(Record)) -> Result<(), EncodeError> {

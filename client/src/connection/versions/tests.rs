@@ -1,5 +1,5 @@
-use pillion_wire::messages::api_versions::ApiVersion;
-use pillion_wire::messages::{FetchRequest, ProduceRequest};
+use pillion_wire::messages::api_versions::{ApiVersion, FinalizedFeatureKey};
+use pillion_wire::messages::{ApiVersionsResponse, FetchRequest, ProduceRequest};
 
 use super::ApiVersions;
 
@@ -9,7 +9,7 @@ fn versions(ranges: &[(i16, i16, i16)]) -> ApiVersions {
         min_version: *min_version,
         max_version: *max_version,
     };
-    ApiVersions::new(&ranges.iter().map(api).collect::<Vec<_>>())
+    ApiVersions::new(&ApiVersionsResponse { api_keys: ranges.iter().map(api).collect(), ..Default::default() })
 }
 
 #[test]
@@ -27,4 +27,17 @@ fn no_version_is_picked_where_ranges_do_not_meet() {
     assert_eq!(broker.pick::<ProduceRequest>(i16::MAX), None);
     assert_eq!(versions(&[]).pick::<FetchRequest>(i16::MAX), None);
     assert_eq!((broker.describe(0), broker.describe(7)), ("0 to 2".to_owned(), "none".to_owned()));
+}
+
+#[test]
+fn features_count_only_with_an_epoch() {
+    let feature =
+        FinalizedFeatureKey { name: "transaction.version".to_owned(), max_version_level: 2, min_version_level: 2 };
+    let told = |finalized_features_epoch| {
+        let finalized_features = vec![feature.clone()];
+        let response = ApiVersionsResponse { finalized_features_epoch, finalized_features, ..Default::default() };
+        ApiVersions::new(&response).finalized_feature("transaction.version")
+    };
+    assert_eq!((told(7), told(-1)), (2, 0));
+    assert_eq!(versions(&[]).finalized_feature("transaction.version"), 0);
 }

@@ -116,6 +116,7 @@ impl Model {
             bytes: BatchBuilder::record_bytes_max(&record),
             record,
             partition: Some(partition),
+            transaction: 0,
             delivery,
             memory: None,
             queued: self.now,
