@@ -6,7 +6,7 @@ use anyhow::Result;
 use bytes::Bytes;
 use pillion_wire::frame::encode_request;
 use pillion_wire::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
-use pillion_wire::records::{BatchBuilder, Compression, Record};
+use pillion_wire::records::{BatchBuilder, BatchProducer, Compression, Record};
 use pillion_wire::{Chunk, Records};
 
 use crate::connection::{CLIENT_ID, PRODUCE_VERSION};
@@ -30,6 +30,11 @@ pub(crate) struct BatchShape {
 impl BatchShape {
     /// One batch, uncompressed, by a producer without an id.
     pub(crate) fn build(self) -> Result<Bytes> {
+        self.build_by(None)
+    }
+
+    /// One batch, uncompressed, by this producer.
+    pub(crate) fn build_by(self, producer: Option<BatchProducer>) -> Result<Bytes> {
         let timestamp = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as i64;
         let mut builder = BatchBuilder::new(Compression::None);
         for _ in 0..self.records {
@@ -37,7 +42,7 @@ impl BatchShape {
             rand::fill(&mut value[..]);
             builder.push(&Record { value: Some(value.into()), timestamp, ..Record::default() });
         }
-        Ok(builder.build(None)?)
+        Ok(builder.build(producer)?)
     }
 
     /// Different batches of the same size, few enough to stay in the processor's cache.

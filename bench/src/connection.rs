@@ -14,6 +14,7 @@ use pillion_wire::messages::{
     ApiVersionsRequest, CreateTopicsRequest, DeleteTopicsRequest, ListOffsetsRequest, MetadataRequest,
 };
 use pillion_wire::{ErrorCode, Request};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::batch::into_bytes;
 
@@ -170,4 +171,11 @@ pub(crate) fn connect(address: &str) -> Result<TcpStream> {
 /// Kafka's name of an error number.
 pub(crate) fn error_name(code: i16) -> String {
     format!("{} ({code})", ErrorCode::from_code(code).name())
+}
+
+/// Lets this process have as many open descriptors as it may.
+pub(crate) fn raise_descriptors() {
+    let limit = getrlimit(Resource::Nofile);
+    // Where it is refused, opening a connection says what is the matter.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }

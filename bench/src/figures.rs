@@ -1,6 +1,7 @@
 //! What one measurement found: named numbers, printed as one JSON line or as a line for people.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
@@ -23,6 +24,23 @@ impl Figures {
         self.add(format!("{name}_p50_us"), summary.p50_us);
         self.add(format!("{name}_p99_us"), summary.p99_us);
         self.add(format!("{name}_max_us"), summary.max_us);
+    }
+
+    /// Adds median and worst of `latencies`, in milliseconds: for what is measured too seldom for a percentile.
+    pub(crate) fn add_times(&mut self, name: &str, latencies: Latencies) {
+        let summary = latencies.summary();
+        self.add(format!("{name}_p50_ms"), summary.p50_us / 1e3);
+        self.add(format!("{name}_max_ms"), summary.max_us / 1e3);
+    }
+
+    /// Adds what so many operations took.
+    pub(crate) fn add_cost(&mut self, used: Used, operations: u64) {
+        self.add("seconds", used.time.as_secs_f64());
+        let each = |cpu: Duration| cpu.as_secs_f64() * 1e6 / operations as f64;
+        if let Some(cpu) = used.server_cpu {
+            self.add("cpu_us_each", each(cpu));
+        }
+        self.add("generator_cpu_us_each", each(used.own_cpu));
     }
 
     /// Adds what moving `bytes` in `operations` took: GB are 10⁹ bytes of record batches, headers included.

@@ -1,11 +1,14 @@
 //! The loads: each asks one thing of a broker over the wire, and says what it took.
 
+pub(crate) mod commits;
 pub(crate) mod connections;
 pub(crate) mod fetch;
 pub(crate) mod fetch_stream;
+pub(crate) mod group;
 pub(crate) mod partitions;
 pub(crate) mod produce;
 pub(crate) mod roundtrip;
+pub(crate) mod transactions;
 
 use clap::Args;
 

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! load::{produce, fetch, roundtrip, connections, partitions} ── one measurement over the wire ── figures
+//! load::{commits, transactions, group::{start, rebalance, size}} ── the same of the coordinators
 //! null                a broker that stores nothing: the generator's own ceiling
 //! server              brokers under test: ours, Apache Kafka, the null broker ── children
 //! suite, limits       `make bench`: rounds, medians, a table beside the goals
@@ -17,6 +18,7 @@ mod backlog;
 mod batch;
 mod children;
 mod connection;
+mod coordinator;
 mod figures;
 mod latency;
 mod limits;
@@ -55,6 +57,11 @@ enum Command {
     Roundtrip(load::roundtrip::RoundtripLoad),
     Connections(load::connections::ConnectionsLoad),
     Partitions(load::partitions::PartitionsLoad),
+    Commits(load::commits::CommitsLoad),
+    Transactions(load::transactions::TransactionsLoad),
+    GroupStart(load::group::start::GroupStartLoad),
+    GroupRebalance(load::group::rebalance::GroupRebalanceLoad),
+    GroupSize(load::group::size::GroupSizeLoad),
     Start(start::StartLoad),
     Null(null::NullBroker),
     Limits(limits::Limits),
@@ -82,6 +89,11 @@ fn run(line: CommandLine) -> Result<()> {
         Command::Roundtrip(load) => load.run(),
         Command::Connections(load) => load.run(),
         Command::Partitions(load) => load.run(),
+        Command::Commits(load) => load.run(),
+        Command::Transactions(load) => load.run(),
+        Command::GroupStart(load) => load.run(),
+        Command::GroupRebalance(load) => load.run(),
+        Command::GroupSize(load) => load.run(),
         Command::Start(load) => load.run(),
         Command::Limits(limits) => limits.run(),
         Command::Null(broker) => return broker.run(),

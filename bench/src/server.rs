@@ -79,12 +79,23 @@ impl Program {
         durability: Durability,
         wrap: impl FnOnce(Command) -> Command,
     ) -> Result<Server> {
+        self.start_with(folder, durability, &[], wrap)
+    }
+
+    /// The same, with settings that have the same name for every broker.
+    pub(crate) fn start_with(
+        &self,
+        folder: &Path,
+        durability: Durability,
+        settings: &[(&str, &str)],
+        wrap: impl FnOnce(Command) -> Command,
+    ) -> Result<Server> {
         fs::create_dir_all(folder)?;
         let port = free_port()?;
         let address = format!("127.0.0.1:{port}");
         let mut command = match self {
-            Self::Pillion(binary) => pillion_command(binary, folder, &address, durability),
-            Self::Kafka(kafka) => kafka.command(folder, port, free_port()?, durability)?,
+            Self::Pillion(binary) => pillion_command(binary, folder, &address, durability, settings),
+            Self::Kafka(kafka) => kafka.command(folder, [port, free_port()?], durability, settings)?,
             Self::Null(binary) => {
                 let mut command = Command::new(binary);
                 command.args(["null", "--listen", &address]);
@@ -104,7 +115,13 @@ impl Program {
     }
 }
 
-fn pillion_command(binary: &Path, folder: &Path, address: &str, durability: Durability) -> Command {
+fn pillion_command(
+    binary: &Path,
+    folder: &Path,
+    address: &str,
+    durability: Durability,
+    settings: &[(&str, &str)],
+) -> Command {
     let durability = match durability {
         Durability::Written => "log.durability=async",
         Durability::Synced => "log.durability=sync",
@@ -112,6 +129,9 @@ fn pillion_command(binary: &Path, folder: &Path, address: &str, durability: Dura
     let mut command = Command::new(binary);
     command.arg("broker").arg("--data-dir").arg(folder.join("data"));
     command.args(["--listen", address, "--set", durability]).current_dir(folder);
+    for (name, value) in settings {
+        command.arg("--set").arg(format!("{name}={value}"));
+    }
     command
 }
 

@@ -5,6 +5,7 @@
 
 mod goal;
 mod names;
+mod phase;
 mod plan;
 mod results;
 mod rows;
@@ -18,6 +19,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Args;
 
+use self::phase::Phase;
 use self::plan::Plan;
 use self::results::{Results, Side};
 use self::scale::Scale;
@@ -68,14 +70,14 @@ impl Suite {
             eprintln!("round {round}: limits of this machine");
             results.add(round, Side::Machine, "limits", limits.run()?)?;
             self.null(round, &scale, &mut results)?;
-            for durability in [Durability::Written, Durability::Synced] {
+            for phase in Phase::ALL {
                 let mut sides = vec![(Side::Pillion, &pillion)];
                 sides.extend(kafka.as_ref().map(|kafka| (Side::Kafka, kafka)));
                 if round % 2 == 0 {
                     sides.reverse();
                 }
                 for (side, program) in sides {
-                    self.side(round, side, program, durability, &scale, &mut results)?;
+                    self.side(round, side, program, phase, &scale, &mut results)?;
                 }
             }
             if let Some(count) = scale.many_partitions.filter(|_| self.wants(names::MANY_PARTITIONS)) {
@@ -100,25 +102,25 @@ impl Suite {
         load.contains(&self.only)
     }
 
-    /// The loads of one durability against one side.
+    /// The loads of one phase against one side.
     fn side(
         &self,
         round: usize,
         side: Side,
         program: &Program,
-        durability: Durability,
+        phase: Phase,
         scale: &Scale,
         results: &mut Results,
     ) -> Result<()> {
-        let mut plan = Plan::of(durability, scale);
+        let mut plan = Plan::of(phase, scale);
         plan.retain(|load| self.wants(load));
-        let wants_start = durability == Durability::Written && self.wants(names::START);
+        let wants_start = phase == Phase::Written && self.wants(names::START);
         if plan.is_empty() && !wants_start {
             return Ok(());
         }
-        eprintln!("round {round}: {}, {}", program.name(), names::name_of(durability));
+        eprintln!("round {round}: {}, {}", program.name(), phase.name());
         let folder = OwnFolder::data(&self.directory, program.name())?;
-        let mut server = program.start(folder.path(), durability, |command| command)?;
+        let mut server = program.start_with(folder.path(), phase.durability(), phase.settings(), |command| command)?;
         if wants_start {
             results.add(round, side, names::START, start::look(&server, scale.idle_seconds)?)?;
         }
@@ -126,9 +128,11 @@ impl Suite {
             server.check_running()?;
             Err(error)
         })?;
-        let mut figures = Figures::default();
-        figures.add("peak_resident_mb", plan.peak_resident_mb());
-        results.add(round, side, &names::peak(durability), figures)?;
+        if phase != Phase::Groups {
+            let mut figures = Figures::default();
+            figures.add("peak_resident_mb", plan.peak_resident_mb());
+            results.add(round, side, &names::peak(phase.durability()), figures)?;
+        }
         server.stop()
     }
 

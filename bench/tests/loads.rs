@@ -102,6 +102,44 @@ fn a_records_way_connections_and_partitions_are_measured() {
 }
 
 #[test]
+fn commits_and_transactions_of_both_protocols_are_measured() {
+    let broker = TestBroker::start();
+    let pid = std::process::id();
+    let commits = broker.run(&format!("commits --create --count 20 --warmup 3 --server-pid {pid}"));
+    assert_eq!(commits["commits"], 20.0);
+    for name in ["commits_per_s", "commit_p50_us", "commit_p99_us"] {
+        assert!(is_positive(&commits, name), "{name}: {commits}");
+    }
+    for (topic, how) in [("new", ""), ("old", "--older-protocol")] {
+        let done = broker.run(&format!(
+            "transactions --create --topic {topic} --partitions 2 --producers 3 --records 2 --count 12 --warmup 3 \
+             --server-pid {pid} {how}"
+        ));
+        assert_eq!(done["transactions"], 12.0, "{done}");
+        assert!(is_positive(&done, "transactions_per_s") && is_positive(&done, "transaction_p50_us"), "{done}");
+        // A commit is answered once its markers are written, so that nothing is ever to be asked again.
+        assert_eq!(done["asked_again_each"], 0.0, "{done}");
+    }
+}
+
+#[test]
+fn groups_are_measured_from_their_first_member_to_the_last_of_many() {
+    let broker = TestBroker::start();
+    let pid = std::process::id();
+    let start = broker.run("group-start --count 3");
+    assert!(is_positive(&start, "start_p50_ms") && is_positive(&start, "start_max_ms"), "{start}");
+    for how in ["", "--cooperative"] {
+        let third = broker.run(&format!("group-rebalance --heartbeat-ms 50 --count 2 {how}"));
+        assert!(is_positive(&third, "settled_max_ms") && is_positive(&third, "settled_max_heartbeats"), "{third}");
+    }
+    let size = broker.run(&format!("group-size --members 30 --heartbeat-ms 50 --idle 0.5 --server-pid {pid}"));
+    for name in ["settle_s", "generations", "heartbeats_per_s", "peak_resident_mb"] {
+        assert!(is_positive(&size, name), "{name}: {size}");
+    }
+    assert!(size["entries_each"].as_f64().is_some_and(|entries| entries >= 1.0), "{size}");
+}
+
+#[test]
 fn a_backlog_is_read_back_as_it_was_acknowledged() {
     let broker = TestBroker::start();
     // The last round over the partitions is not cut short: 3 × 20 records of 200 B are more than the size left.

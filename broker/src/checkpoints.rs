@@ -18,7 +18,11 @@ use crate::partition::PartitionCheckpoint;
 
 const RECOVERY_POINTS: &str = "recovery-point-offset-checkpoint";
 const CLEANED: &str = "cleaner-offset-checkpoint";
-const LOG_STARTS: &str = "log-start-offset-checkpoint";
+/// The file of log starts.
+pub(crate) const LOG_STARTS: &str = "log-start-offset-checkpoint";
+/// All of them.
+#[cfg(test)]
+pub(crate) const CHECKPOINTS: [&str; 3] = [RECOVERY_POINTS, CLEANED, LOG_STARTS];
 /// The largest file that is read: a million partitions.
 const FILE_BYTES_MAX: usize = 256 << 20;
 
@@ -36,13 +40,15 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Reads the files. One that is missing or not readable is passed over: logs are then read as a whole.
+    /// Reads the files. One that is missing or not readable is passed over: logs are then read as a whole, also without
+    /// the file of log starts, for what comes back below them is in nobody's index of transactions.
     ///
     /// # Errors
     /// What the disk says.
     pub(crate) fn read(disk: &dyn Disk, root: &Path, clean: bool, now_ms: i64) -> io::Result<Self> {
-        let recovery_points = read(disk, &root.join(RECOVERY_POINTS))?;
-        let log_starts = read(disk, &root.join(LOG_STARTS))?.unwrap_or_default();
+        let log_starts = read(disk, &root.join(LOG_STARTS))?;
+        let recovery_points = read(disk, &root.join(RECOVERY_POINTS))?.filter(|_| log_starts.is_some());
+        let log_starts = log_starts.unwrap_or_default();
         let cleaned = read(disk, &root.join(CLEANED))?.unwrap_or_default();
         Ok(Self { recovery_points, log_starts, cleaned, clean, now_ms })
     }
@@ -133,7 +139,9 @@ fn contents<'a>(partitions: impl Iterator<Item = (&'a str, i32, PartitionCheckpo
 
 fn read(disk: &dyn Disk, path: &Path) -> io::Result<Option<Offsets>> {
     let Some(content) = disk.read_small(path, FILE_BYTES_MAX)? else { return Ok(None) };
-    let decoded = String::from_utf8(content).ok().and_then(|text| offset_checkpoint::decode(&text).ok());
+    // An empty one is what some file systems leave of any in a crash.
+    let text = String::from_utf8(content).ok().filter(|text| !text.is_empty());
+    let decoded = text.and_then(|text| offset_checkpoint::decode(&text).ok());
     let Some(entries) = decoded else {
         tracing::warn!(path = %path.display(), "passing over a checkpoint file that cannot be read");
         return Ok(None);

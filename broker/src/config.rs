@@ -1,6 +1,7 @@
 //! The broker's settings: Kafka's names and defaults where Kafka has them.
 
 mod dynamic;
+mod kept;
 mod log_settings;
 mod rows;
 #[cfg(test)]
@@ -14,9 +15,10 @@ use thiserror::Error;
 
 pub(crate) use dynamic::{DynamicConfigError, Layer, Scope, Settings, SettingsInForce};
 pub(crate) use log_settings::LogSettings;
-pub(crate) use rows::Setting;
+pub(crate) use rows::{Setting, TakesEffect};
 
 use crate::topic_config::TopicValues;
+use kept::KEPT;
 use log_settings::LOG_SETTINGS;
 use rows::SETTINGS;
 
@@ -151,8 +153,8 @@ impl BrokerConfig {
     /// # Errors
     /// [`ConfigError`] when the key is not known or the value not of its kind.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
-        let setting =
-            setting(key).ok_or_else(|| ConfigError::UnknownKey { key: key.to_owned(), nearest: nearest(key) })?;
+        let known = table().find(|setting| setting.key == key);
+        let setting = known.ok_or_else(|| ConfigError::UnknownKey { key: key.to_owned(), nearest: nearest(key) })?;
         setting.take(self, value)?;
         self.given.insert(setting.key);
         Ok(())
@@ -198,9 +200,14 @@ pub(crate) fn table() -> impl Iterator<Item = &'static Setting> {
     SETTINGS.iter().chain(LOG_SETTINGS)
 }
 
-/// The row of a key.
+/// The row of a key, be it one that is only kept.
 pub(crate) fn setting(key: &str) -> Option<&'static Setting> {
-    table().find(|setting| setting.key == key)
+    table().chain(KEPT).find(|setting| setting.key == key)
+}
+
+/// Kafka's settings of things that are not here: kept when somebody sets them at run time.
+pub(crate) fn kept() -> impl Iterator<Item = &'static Setting> {
+    KEPT.iter()
 }
 
 /// Settings that have no row of their own, for they are told apart before or follow from another one.

@@ -13,6 +13,7 @@ use crate::log::format::{
     leader_epoch_checkpoint, names, offset_checkpoint, partition_metadata, producer_snapshot, transaction_index,
 };
 use crate::network::{FrameReader, Next, RequestMemory};
+use crate::transactions;
 
 /// A format that only this crate reads.
 pub struct Format {
@@ -60,6 +61,8 @@ pub fn formats() -> Vec<Format> {
     // A committed offset, value version 3: offset and leader epoch, no metadata, a timestamp.
     let key = [0, 1, 0, 1, b'g', 0, 1, b't', 0, 0, 0, 3];
     let offset = [&[key.len() as u8], &key[..], &[0, 3], &[0; 12], &[0; 2], &[1; 8]].concat();
+    // A transactional id that nobody used: value version 1, all else zero.
+    let transaction = [&[5][..], &[0, 0, 0, 1, b'x'], &[0, 1], &[0; 60]].concat();
     let epochs = leader_epoch_checkpoint::encode(&[(0, 0), (3, 1042)]);
     let offsets = offset_checkpoint::encode([("orders", 0, 13), ("orders", 1, 7)]);
     let format = |name, example: &[u8], again| Format { name, example: example.to_vec(), again };
@@ -72,6 +75,7 @@ pub fn formats() -> Vec<Format> {
         format("producer-snapshot", &producer_snapshot::encode(&[]), producers),
         format("segment-name", names::log_file(42).as_bytes(), segment_name),
         format("transaction-index", &[0; transaction_index::ENTRY_BYTES], aborted_transaction),
+        format("transaction-record", &transaction, transaction_record),
     ]
 }
 
@@ -81,18 +85,32 @@ fn kafka_metadata_record(bytes: &[u8]) -> Option<Vec<u8>> {
     None
 }
 
-/// A key's length, the key, the value if anything follows.
-fn group_record(bytes: &[u8]) -> Option<Vec<u8>> {
+/// A record of a topic of the broker's own: a key's length, the key, the value if anything follows.
+fn key_and_value(bytes: &[u8]) -> Option<(Bytes, Option<Bytes>)> {
     let (length, rest) = bytes.split_first()?;
     let (key, value) = rest.split_at_checked(usize::from(*length))?;
     let value = (!value.is_empty()).then(|| Bytes::copy_from_slice(value));
-    let DecodedRecord::Known(record) = record_codec::decode(&Bytes::copy_from_slice(key), value.as_ref()).ok()? else {
-        return None;
-    };
-    let encoded = record_codec::encode(&record).expect("what was decoded can be encoded");
-    // A longer key does not come back to this function.
-    let length = u8::try_from(encoded.key.len()).ok()?;
-    Some([&[length], &encoded.key[..], encoded.value.as_deref().unwrap_or_default()].concat())
+    Some((Bytes::copy_from_slice(key), value))
+}
+
+/// As [`key_and_value`] takes it; a longer key it does not.
+fn joined(key: &[u8], value: Option<&[u8]>) -> Option<Vec<u8>> {
+    let length = u8::try_from(key.len()).ok()?;
+    Some([&[length], key, value.unwrap_or_default()].concat())
+}
+
+fn group_record(bytes: &[u8]) -> Option<Vec<u8>> {
+    let (key, value) = key_and_value(bytes)?;
+    let DecodedRecord::Known(record) = record_codec::decode(&key, value.as_ref()).ok()? else { return None };
+    let encoded = record_codec::encode(&record).ok()?;
+    joined(&encoded.key, encoded.value.as_deref())
+}
+
+fn transaction_record(bytes: &[u8]) -> Option<Vec<u8>> {
+    let (key, value) = key_and_value(bytes)?;
+    let record = transactions::record_codec::decode(&key, value.as_ref()).ok()?;
+    let encoded = transactions::record_codec::encode(&record).ok()?;
+    joined(encoded.key.as_deref()?, encoded.value.as_deref())
 }
 
 fn leader_epochs(bytes: &[u8]) -> Option<Vec<u8>> {

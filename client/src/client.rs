@@ -9,11 +9,12 @@ use tokio_util::task::TaskTracker;
 
 use crate::admin::Admin;
 use crate::backoff::Backoff;
+use crate::committed::{CommittedOffset, GroupMetadata};
 use crate::connection::{Connector, Pool};
 use crate::consumer::{Consumer, ConsumerConfig};
 use crate::coordinator::Coordinators;
 use crate::error::ClientError;
-use crate::group::{GroupConfig, GroupConsumer, GroupError};
+use crate::group::{self, GroupConfig, GroupConsumer, GroupError, TopicPartition};
 use crate::metadata::{Broker, Metadata, Refresher};
 use crate::producer::{Producer, ProducerConfig};
 use crate::transaction::{TransactionError, TransactionalConfig, TransactionalProducer};
@@ -189,6 +190,28 @@ impl Client {
     /// [`GroupError::Configuration`].
     pub fn group_consumer(&self, config: GroupConfig) -> Result<GroupConsumer, GroupError> {
         GroupConsumer::start(self.shared.clone(), config)
+    }
+
+    /// Commits offsets for a group, as a member or from outside ([`GroupMetadata::outside`]); brokers refuse the latter
+    /// while the group has members.
+    ///
+    /// # Errors
+    /// As [`GroupConsumer::commit`].
+    pub async fn commit_offsets(&self, group: &GroupMetadata, offsets: Vec<CommittedOffset>) -> Result<(), GroupError> {
+        group::commit(&self.shared, group, &offsets, self.shared.config.request_timeout).await
+    }
+
+    /// What a group has committed of some partitions; those without an offset are left out. Waits for transactions
+    /// that may still commit others.
+    ///
+    /// # Errors
+    /// As [`GroupConsumer::committed`].
+    pub async fn committed_offsets(
+        &self,
+        group_id: &str,
+        partitions: &[TopicPartition],
+    ) -> Result<Vec<CommittedOffset>, GroupError> {
+        group::committed(&self.shared, group_id, partitions, self.shared.config.request_timeout).await
     }
 }
 

@@ -1,14 +1,15 @@
-//! A Kafka client for tokio on `pillion-wire`: connections, metadata, idempotent produce, assigned consumption, admin.
+//! A Kafka client for tokio on `pillion-wire`: connections, metadata, idempotent and transactional produce, assigned
+//! and group consumption, admin.
 //!
 //! ```text
-//! Producer ─┐                 ┌─ Metadata: brokers, leaders, epochs (one task, one request at a time)
-//! Consumer ─┼─ Client ────────┤
-//! Admin ────┘                 └─ Pool: one connection a broker and purpose (one task each)
+//! TransactionalProducer ─ Producer ─┐              ┌─ Metadata: brokers, leaders, epochs (one task, one request at a time)
+//! GroupConsumer ───────── Consumer ─┼─ Client ─────┼─ Coordinators: of groups and transactional ids
+//!                         Admin ────┘              └─ Pool: one connection a broker and purpose (one task each)
 //! ```
 //!
-//! What decides (accumulator, sequence numbers, verdicts on errors, frames, batches read) is synchronous and takes
-//! the time as an argument; sockets and timers stand at the edges. Tried against Apache Kafka 4.4; brokers from 2.8 on
-//! speak all it asks for.
+//! What decides (accumulator, sequence numbers, transactions, membership, assignors, verdicts on errors, frames,
+//! batches read) is synchronous and takes the time as an argument; sockets and timers stand at the edges. Tried
+//! against Apache Kafka 4.4 in both versions of its transactions; brokers from 2.5 on speak all it asks for.
 
 mod admin;
 mod backoff;

@@ -53,12 +53,10 @@ fn run(bytes: &[u8]) {
     let _ = read_marker(&batch);
     let Ok(header) = header else { return };
     let bytes_max = DECODER_BYTES + 8 * DECOMPRESSED_BYTES_MAX + 64 * batch.len();
-    let inside = within(bytes_max, "decompression", || {
-        BatchRecords::decompress_within(&header, &batch, DECOMPRESSED_BYTES_MAX)
-    });
+    let inside =
+        within(bytes_max, "decompression", || BatchRecords::decompress_within(&header, &batch, DECOMPRESSED_BYTES_MAX));
     let Ok(inside) = inside else { return };
-    let read: Result<Vec<Record>, _> =
-        within(1024 + 128 * inside.body().len(), "records", || inside.iter().collect());
+    let read: Result<Vec<Record>, _> = within(1024 + 128 * inside.body().len(), "records", || inside.iter().collect());
     let whole = within(bytes_max + 128 * inside.body().len(), "whole batch", || read_batch(&batch));
     let Ok(read) = read else {
         assert!(whole.is_err(), "one way of reading refuses what the other takes");

@@ -24,7 +24,8 @@ pub(crate) fn targets() -> [Target; 2] {
 
 /// A byte that says how many arrive at a time, then the connection's bytes.
 fn cuts() -> Target {
-    let seed = [&[3, 0, 0, 0, 2, 1, 2, 0, 0, 0x13, 0x88][..], &[7; 5_000], &[0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]].concat();
+    let seed =
+        [&[3, 0, 0, 0, 2, 1, 2, 0, 0, 0x13, 0x88][..], &[7; 5_000], &[0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]].concat();
     let run = |bytes: &[u8]| {
         let Some((arriving, bytes)) = bytes.split_first() else { return };
         let bytes_max = ARRIVING_BYTES_MAX + 4 * bytes.len();

@@ -54,7 +54,8 @@ impl Body {
     }
 
     fn target(self) -> Target {
-        let seeds = self.samples().map(|(version, body)| [&[(version - self.first) as u8], &body[..]].concat()).collect();
+        let seeds =
+            self.samples().map(|(version, body)| [&[(version - self.first) as u8], &body[..]].concat()).collect();
         let run = move |bytes: &[u8]| {
             let Some((version, body)) = bytes.split_first() else { return };
             (self.check)(&Bytes::copy_from_slice(body), self.first + i16::from(*version) % self.versions);

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::Target;
-use crate::connection::Connection;
+use crate::connection::{Connection, raise_descriptors};
 use crate::figures::Figures;
 
 /// How long memory is given to settle.
@@ -49,11 +48,4 @@ impl ConnectionsLoad {
         }
         Ok(figures)
     }
-}
-
-/// Lets this process have as many open descriptors as it may.
-fn raise_descriptors() {
-    let limit = getrlimit(Resource::Nofile);
-    // Where it is refused, opening a connection says what is the matter.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }

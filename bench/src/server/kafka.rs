@@ -45,16 +45,17 @@ impl Kafka {
         Ok(set("KAFKA_CLASSPATH").map(Self::Classpath))
     }
 
-    /// Formats `folder/data`, unless that has been done, and answers the command that starts the broker.
+    /// Formats `folder/data`, unless that has been done, and answers the command that starts the broker; `ports` are the
+    /// broker's and its controller's.
     pub(super) fn command(
         &self,
         folder: &Path,
-        port: u16,
-        controller_port: u16,
+        ports: [u16; 2],
         durability: Durability,
+        more: &[(&str, &str)],
     ) -> Result<Command> {
         let properties = folder.join("server.properties");
-        fs::write(&properties, settings(&folder.join("data"), port, controller_port, durability))?;
+        fs::write(&properties, settings(&folder.join("data"), ports, durability, more))?;
         fs::write(folder.join("log4j2.properties"), LOGGING)?;
         if !folder.join("data/meta.properties").is_file() {
             self.format(folder, &properties)?;
@@ -91,11 +92,12 @@ impl Kafka {
 }
 
 /// `log.flush.interval.messages=1` makes Kafka sync each batch before it answers.
-fn settings(data: &Path, port: u16, controller_port: u16, durability: Durability) -> String {
+fn settings(data: &Path, [port, controller_port]: [u16; 2], durability: Durability, more: &[(&str, &str)]) -> String {
     let sync = match durability {
         Durability::Written => "",
         Durability::Synced => "log.flush.interval.messages=1\n",
     };
+    let more: String = more.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
     let (data, broker, controller) =
         (data.display(), format!("127.0.0.1:{port}"), format!("127.0.0.1:{controller_port}"));
     format!(
@@ -117,7 +119,7 @@ num.partitions=1
 offsets.topic.replication.factor=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
-{sync}"
+{sync}{more}"
     )
 }
 

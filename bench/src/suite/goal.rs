@@ -35,6 +35,8 @@ pub(super) enum Goal {
     Value(Bound, f64),
     /// A multiple of the same figure of Apache Kafka.
     OfKafka(Bound, f64),
+    /// A multiple of the same figure of Apache Kafka under another load, by its name.
+    OfKafkaLoad(Bound, f64, &'static str),
     /// A multiple of the same figure of the null broker.
     OfNull(Bound, f64),
     /// A multiple of a figure of the machine.
@@ -61,6 +63,7 @@ impl Goal {
     pub(super) fn judge(self, results: &Results, load: &str, figure: &str) -> Judgement {
         let other = match self {
             Self::OfNull(..) => results.median(Side::Null, load, figure),
+            Self::OfKafkaLoad(_, _, load) => results.median(Side::Kafka, load, figure),
             Self::OfLimit(_, _, limit) => results.median(Side::Machine, "limits", limit),
             Self::Value(..) | Self::OfKafka(..) | Self::Open => results.median(Side::Kafka, load, figure),
         };
@@ -74,9 +77,10 @@ impl Goal {
         };
         let is_met = match self {
             Self::Value(bound, value) => ours.map(|ours| bound.holds(ours, value)),
-            Self::OfKafka(bound, factor) | Self::OfNull(bound, factor) | Self::OfLimit(bound, factor, _) => {
-                ratio.map(|ratio| bound.holds(ratio, factor))
-            }
+            Self::OfKafka(bound, factor)
+            | Self::OfKafkaLoad(bound, factor, _)
+            | Self::OfNull(bound, factor)
+            | Self::OfLimit(bound, factor, _) => ratio.map(|ratio| bound.holds(ratio, factor)),
             Self::Open => None,
         };
         Judgement { ours, other, ratio, is_met }
@@ -87,6 +91,7 @@ impl Goal {
         match self {
             Self::Value(bound, value) => format!("{} {} {unit}", bound.sign(), number(value)),
             Self::OfKafka(bound, factor) => format!("{} {}×", bound.sign(), number(factor)),
+            Self::OfKafkaLoad(bound, factor, _) => format!("{} {}× written", bound.sign(), number(factor)),
             Self::OfNull(bound, factor) => format!("{} {}× null broker", bound.sign(), number(factor)),
             Self::OfLimit(bound, factor, _) => format!("{} {}× disk", bound.sign(), number(factor)),
             Self::Open => "–".to_owned(),
@@ -98,6 +103,7 @@ impl Goal {
         match self {
             Self::OfNull(..) => "null broker: ",
             Self::OfLimit(..) => "disk: ",
+            Self::OfKafkaLoad(..) => "written: ",
             Self::Value(..) | Self::OfKafka(..) | Self::Open => "",
         }
     }

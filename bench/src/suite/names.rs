@@ -17,6 +17,17 @@ pub(super) const PARTITIONS: &str = "partitions";
 /// Name of ten thousand partitions, started again.
 pub(super) const MANY_PARTITIONS: &str = "many partitions";
 
+/// Producers that commit transactions at once, where there is more than one.
+pub(super) const MANY_PRODUCERS: usize = 100;
+/// Name of the start of groups by a broker as it is by default.
+pub(super) const GROUP_START_DEFAULT: &str = "first member of a new group, by default";
+/// Name of the start of groups that do not wait for more members.
+pub(super) const GROUP_START: &str = "first member of a new group, initial delay 0";
+/// Name of transactions as they were before KIP-890.
+pub(super) const OLDER_TRANSACTIONS: &str = "transaction of one record of 1 KiB, synced, 1 producer, older protocol";
+/// Name of a group of very many members.
+pub(super) const GROUP_SIZE: &str = "members of one group";
+
 /// A durability's name.
 pub(super) fn name_of(durability: Durability) -> &'static str {
     match durability {
@@ -70,4 +81,27 @@ pub(super) fn peak(durability: Durability) -> String {
 /// Name of what the null broker is asked at full speed.
 pub(super) fn null_batches() -> String {
     produce(Durability::Written, 1, KIB)
+}
+
+/// Name of commits of offsets.
+pub(super) fn commits(durability: Durability) -> &'static str {
+    match durability {
+        Durability::Written => "offset commit, written, 1 in flight",
+        Durability::Synced => "offset commit, synced, 1 in flight",
+    }
+}
+
+/// Name of transactions by one producer or by [`MANY_PRODUCERS`].
+pub(super) fn transactions(durability: Durability, producers: usize) -> &'static str {
+    match (durability, producers) {
+        (Durability::Written, 1) => "transaction of one record of 1 KiB, written, 1 producer",
+        (Durability::Synced, 1) => "transaction of one record of 1 KiB, synced, 1 producer",
+        (Durability::Written, _) => "transaction of one record of 1 KiB, written, 100 producers, 6 partitions",
+        (Durability::Synced, _) => "transaction of one record of 1 KiB, synced, 100 producers, 6 partitions",
+    }
+}
+
+/// Name of a third member's coming.
+pub(super) fn rebalance(cooperative: bool) -> &'static str {
+    if cooperative { "third member of a group, cooperative" } else { "third member of a group, eager" }
 }

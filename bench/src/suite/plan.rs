@@ -1,38 +1,24 @@
 //! Which loads run against a broker, and in which order.
 
+mod coordinators;
+mod load;
+
 use anyhow::{Context, Result};
 
+use self::load::{Load, Planned, target};
 use super::names::{
     CONNECTIONS, KIB, PARTITIONS, SIZES, fetch, many_records, null_batches, paced, produce, roundtrip, single_record,
 };
+use super::phase::Phase;
 use super::scale::Scale;
 use crate::connection::Connection;
 use crate::figures::Figures;
-use crate::load::Target;
 use crate::load::connections::ConnectionsLoad;
 use crate::load::fetch::FetchLoad;
 use crate::load::partitions::PartitionsLoad;
 use crate::load::produce::ProduceLoad;
 use crate::load::roundtrip::RoundtripLoad;
 use crate::server::{Durability, Server};
-
-/// One load; its target is set when it runs.
-#[derive(Debug, Clone)]
-enum Load {
-    Produce(ProduceLoad),
-    Fetch(FetchLoad),
-    Roundtrip(RoundtripLoad),
-    Connections(ConnectionsLoad),
-    Partitions(PartitionsLoad),
-}
-
-#[derive(Debug, Clone)]
-struct Planned {
-    name: String,
-    load: Load,
-    /// The topic is not needed any more.
-    delete_topic: Option<String>,
-}
 
 /// Loads in their order.
 #[derive(Debug)]
@@ -44,8 +30,15 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Those against a broker with one durability.
-    pub(super) fn of(durability: Durability, scale: &Scale) -> Self {
+    /// Those of one phase.
+    pub(super) fn of(phase: Phase, scale: &Scale) -> Self {
+        match phase {
+            Phase::Written | Phase::Synced => Self::of_durability(phase.durability(), scale),
+            Phase::Groups => Self::of_groups(scale),
+        }
+    }
+
+    fn of_durability(durability: Durability, scale: &Scale) -> Self {
         let mut plan = Self::warm(scale);
         for size in SIZES {
             let topic = format!("one-{size}");
@@ -69,12 +62,13 @@ impl Plan {
                 plan.produce(paced(size), paced_load(scale, &format!("paced-{size}"), size));
             }
         }
+        plan.coordinators(durability, scale);
         if durability == Durability::Written {
             let count = scale.connections;
-            plan.add(CONNECTIONS.to_owned(), Load::Connections(ConnectionsLoad { target: target(), count }));
+            plan.add(CONNECTIONS, Load::Connections(ConnectionsLoad { target: target(), count }));
             // Last: what the partitions take is not part of the loads' peak.
             let load = PartitionsLoad { target: target(), topic_prefix: "many-".to_owned(), count: scale.partitions };
-            plan.add(PARTITIONS.to_owned(), Load::Partitions(load));
+            plan.add(PARTITIONS, Load::Partitions(load));
         }
         plan
     }
@@ -145,8 +139,8 @@ impl Plan {
         Ok(())
     }
 
-    fn add(&mut self, name: String, load: Load) {
-        self.loads.push(Planned { name, load, delete_topic: None });
+    fn add(&mut self, name: impl Into<String>, load: Load) {
+        self.loads.push(Planned { name: name.into(), load, delete_topic: None });
     }
 
     fn produce(&mut self, name: String, load: ProduceLoad) {
@@ -184,33 +178,6 @@ impl Plan {
             last.delete_topic = Some(topic.to_owned());
         }
     }
-}
-
-impl Planned {
-    fn reads(&self) -> Option<String> {
-        if let Load::Fetch(load) = &self.load { Some(load.topic.clone()) } else { None }
-    }
-
-    fn writes(&self) -> Option<&String> {
-        if let Load::Produce(load) = &self.load { Some(&load.topic) } else { None }
-    }
-}
-
-impl Load {
-    fn run(&self, target: Target) -> Result<Figures> {
-        match self.clone() {
-            Self::Produce(load) => ProduceLoad { target, ..load }.run(),
-            Self::Fetch(load) => FetchLoad { target, ..load }.run(),
-            Self::Roundtrip(load) => RoundtripLoad { target, ..load }.run(),
-            Self::Connections(load) => ConnectionsLoad { target, ..load }.run(),
-            Self::Partitions(load) => PartitionsLoad { target, ..load }.run(),
-        }
-    }
-}
-
-/// Stands for the target that is known when a load runs.
-fn target() -> Target {
-    Target { bootstrap: String::new(), server_pid: None }
 }
 
 fn batches(scale: &Scale, topic: &str, partitions: i32, size: usize) -> ProduceLoad {

@@ -2,6 +2,8 @@
 //!
 //! Goals are for records of 1 KiB; loads of 200-byte records stand below them with what Kafka does in the same run.
 
+mod coordinators;
+
 use super::goal::Bound::{AtLeast, AtMost};
 use super::goal::Goal;
 use super::names::{
@@ -14,9 +16,10 @@ use crate::server::Durability::{self, Synced, Written};
 /// What is to be known before the table is read.
 pub(super) const FOOTNOTES: &str = "\
 Written: acknowledged once in the page cache (Kafka's default, ours with log.durability=async). Synced: acknowledged
-once on disk (Kafka with log.flush.interval.messages=1, ours by default). acks=all, 5 requests in flight on 1 connection
-unless said. Before anything is measured each broker is kept busy for some seconds, and before each load for some
-records. CPU is the broker's, user and system; s/GB are seconds for 10⁹ bytes of record batches. Not measured here:
+once on disk (Kafka with log.flush.interval.messages=1, for its internal topics too; ours by default). Initial delay 0:
+group.initial.rebalance.delay.ms, which is 3,000 by default in Kafka and 0 in ours. acks=all, 5 requests in flight on 1
+connection unless said. Before anything is measured each broker is kept busy for some seconds, and before each load for
+some records. CPU is the broker's, user and system; s/GB are seconds for 10⁹ bytes of record batches. Not measured here:
 processor time through librdkafka.";
 
 /// One goal of one figure.
@@ -59,6 +62,8 @@ pub(super) fn rows(scale: &Scale) -> Vec<Row> {
     for size in SIZES {
         rows.roundtrips(size);
     }
+    rows.commits_and_transactions();
+    rows.groups(scale);
     rows.many(scale);
     rows.0
 }

@@ -15,6 +15,16 @@ pub(super) struct Scale {
     pub(super) roundtrips: u64,
     /// Seconds of paced and of one-record loads.
     pub(super) single_seconds: f64,
+    /// Groups that get a first member.
+    pub(super) groups: usize,
+    /// The same where the broker may wait for more members: 3 s each by Kafka's default.
+    pub(super) delayed_groups: usize,
+    /// Groups to which a third member comes.
+    pub(super) rebalances: usize,
+    /// Milliseconds between a member's heartbeats.
+    pub(super) heartbeat_ms: u64,
+    /// Members of the largest group.
+    pub(super) group_members: usize,
     /// Idle connections.
     pub(super) connections: usize,
     /// Partitions made and used.
@@ -37,6 +47,11 @@ impl Scale {
             seconds: 8.0,
             roundtrips: 5_000,
             single_seconds: 5.0,
+            groups: 50,
+            delayed_groups: 3,
+            rebalances: 3,
+            heartbeat_ms: 3_000,
+            group_members: 1_000,
             connections: 2_000,
             partitions: 1_000,
             many_partitions: Some(10_000),
@@ -54,6 +69,11 @@ impl Scale {
             seconds: 2.0,
             roundtrips: 1_000,
             single_seconds: 1.0,
+            groups: 10,
+            delayed_groups: 1,
+            rebalances: 1,
+            heartbeat_ms: 1_000,
+            group_members: 200,
             connections: 500,
             partitions: 200,
             many_partitions: None,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use thiserror::Error;
 
-use super::{BrokerConfig, ConfigError, Setting, setting};
+use super::{BrokerConfig, ConfigError, Setting, TakesEffect, setting};
 use crate::topic_config::{ConfigChange, ConfigKind, NotAList, list};
 
 /// For which brokers a change is.
@@ -81,7 +81,7 @@ impl SettingsInForce {
     ) -> Self {
         let mut changed = start.clone();
         let mut take = |(key, value): (String, String)| {
-            let setting = setting(&key).filter(|setting| setting.is_dynamic);
+            let setting = setting(&key).filter(|setting| setting.is_dynamic());
             let taken = setting.and_then(|setting| setting.take(&mut changed, &value).ok().map(|()| setting.key));
             if taken.is_none() {
                 tracing::warn!(key, value, "a setting that was changed at run time is not taken any more");
@@ -178,6 +178,7 @@ impl SettingsInForce {
             // As Kafka writes values back: numbers without a plus sign, lists in their order and without repetitions.
             let value = match (setting.kind, list(&value)) {
                 (ConfigKind::List, Some(parts)) => parts.join(","),
+                _ if setting.takes_effect == TakesEffect::Never => value.trim().to_owned(),
                 _ => (setting.show)(&alone),
             };
             written.insert(setting.key, value);
@@ -202,7 +203,7 @@ fn check_keys<'a>(keys: impl Iterator<Item = &'a str> + Clone) -> Result<(), Dyn
     let mut read_only = Vec::new();
     for key in keys {
         match setting(key) {
-            Some(setting) if setting.is_dynamic => {}
+            Some(setting) if setting.is_dynamic() => {}
             Some(_) => read_only.push(key.to_owned()),
             None if super::FIXED_KEYS.contains(&key) => read_only.push(key.to_owned()),
             None => return Err(ConfigError::UnknownKey { key: key.to_owned(), nearest: super::nearest(key) }.into()),

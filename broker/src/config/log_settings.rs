@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::Setting;
+use super::{Setting, TakesEffect};
 use crate::topic_config::{ConfigKind, TopicConfigKey, TopicValues, topic_config_key};
 
 const HOUR_MS: i64 = 60 * 60 * 1000;
@@ -85,7 +85,7 @@ macro_rules! inherited {
             kind: topic_config_key($topic_key).kind,
             expected: topic_config_key($topic_key).expected,
             documentation: topic_config_key($topic_key).documentation,
-            is_dynamic: true,
+            takes_effect: TakesEffect::AtRunTime,
             apply: |config, value| {
                 const KEY: &TopicConfigKey = topic_config_key($topic_key);
                 (KEY.take)(&mut config.log.topics, value.trim()).map(|_| ())
@@ -100,13 +100,13 @@ macro_rules! inherited {
 
 /// A time that may be unset; another key holds then.
 macro_rules! optional {
-    ($kind:ident $key:literal, $field:ident, $dynamic:literal, $expected:literal, $accepts:expr, $documentation:literal) => {
+    ($kind:ident $key:literal, $field:ident, $when:ident, $expected:literal, $accepts:expr, $documentation:literal) => {
         Setting {
             key: $key,
             kind: ConfigKind::$kind,
             expected: $expected,
             documentation: $documentation,
-            is_dynamic: $dynamic,
+            takes_effect: TakesEffect::$when,
             apply: |config, value| {
                 config.log.$field = Some(number(ConfigKind::$kind, value).filter($accepts)?);
                 Some(())
@@ -124,7 +124,7 @@ macro_rules! hours {
             kind: ConfigKind::Int,
             expected: $expected,
             documentation: $documentation,
-            is_dynamic: false,
+            takes_effect: TakesEffect::AtStart,
             apply: |config, value| {
                 config.log.$field = number(ConfigKind::Int, value).filter($accepts)?;
                 Some(())
@@ -136,13 +136,13 @@ macro_rules! hours {
 
 /// A time in milliseconds.
 macro_rules! milliseconds {
-    ($kind:ident $key:literal, $field:ident, $dynamic:literal, $first:literal, $documentation:literal) => {
+    ($kind:ident $key:literal, $field:ident, $when:ident, $first:literal, $documentation:literal) => {
         Setting {
             key: $key,
             kind: ConfigKind::$kind,
             expected: concat!("a number of milliseconds of at least ", $first),
             documentation: $documentation,
-            is_dynamic: $dynamic,
+            takes_effect: TakesEffect::$when,
             apply: |config, value| {
                 let number = number(ConfigKind::$kind, value).filter(|number| *number >= $first)?;
                 config.log.$field = Duration::from_millis(u64::try_from(number).ok()?);
@@ -171,14 +171,14 @@ pub(super) const LOG_SETTINGS: &[Setting] = &[
     inherited!("compression.type", "compression.type"),
     inherited!("compression.zstd.level", "compression.zstd.level"),
     milliseconds!(
-        Long "log.cleaner.backoff.ms", cleaner_backoff, true, 0, "how long compaction rests when nothing is due"
+        Long "log.cleaner.backoff.ms", cleaner_backoff, AtRunTime, 0, "how long compaction rests when nothing is due"
     ),
     Setting {
         key: "log.cleaner.dedupe.buffer.size",
         kind: ConfigKind::Long,
         expected: "a number of bytes of at least 1048576",
         documentation: "bytes that a compaction's keys may take; at least 1 MiB",
-        is_dynamic: true,
+        takes_effect: TakesEffect::AtRunTime,
         apply: |config, value| {
             let bytes = value.trim().parse().ok().filter(|bytes| *bytes >= 1 << 20)?;
             config.log.cleaner_dedupe_buffer_bytes = bytes;
@@ -192,7 +192,7 @@ pub(super) const LOG_SETTINGS: &[Setting] = &[
         kind: ConfigKind::Boolean,
         expected: "true or false",
         documentation: "whether anything is compacted",
-        is_dynamic: false,
+        takes_effect: TakesEffect::AtStart,
         apply: |config, value| {
             config.log.cleaner_enabled = value.trim().to_ascii_lowercase().parse().ok()?;
             Some(())
@@ -205,11 +205,11 @@ pub(super) const LOG_SETTINGS: &[Setting] = &[
     inherited!("log.cleanup.policy", "cleanup.policy"),
     inherited!("log.flush.interval.messages", "flush.messages"),
     optional!(
-        Long "log.flush.interval.ms", flush_interval_ms, true, "a number of milliseconds of at least 0", |ms| *ms >= 0,
+        Long "log.flush.interval.ms", flush_interval_ms, AtRunTime, "a number of milliseconds of at least 0", |ms| *ms >= 0,
         "time after which a sync is due"
     ),
     milliseconds!(
-        Int "log.flush.offset.checkpoint.interval.ms", offset_checkpoint_interval, false, 0,
+        Int "log.flush.offset.checkpoint.interval.ms", offset_checkpoint_interval, AtStart, 0,
         "how often the checkpoint files are written"
     ),
     inherited!("log.index.interval.bytes", "index.interval.bytes"),
@@ -220,7 +220,7 @@ pub(super) const LOG_SETTINGS: &[Setting] = &[
     inherited!("log.preallocate", "preallocate"),
     inherited!("log.retention.bytes", "retention.bytes"),
     milliseconds!(
-        Long "log.retention.check.interval.ms", retention_check_interval, false, 1,
+        Long "log.retention.check.interval.ms", retention_check_interval, AtStart, 1,
         "how often retention looks for old segments"
     ),
     hours!(
@@ -231,11 +231,11 @@ pub(super) const LOG_SETTINGS: &[Setting] = &[
         "hours a partition keeps records; -1 for ever"
     ),
     optional!(
-        Int "log.retention.minutes", retention_minutes, false, "a number of minutes of at least 1, or -1 for ever",
+        Int "log.retention.minutes", retention_minutes, AtStart, "a number of minutes of at least 1, or -1 for ever",
         is_retention, "minutes a partition keeps records; -1 for ever"
     ),
     optional!(
-        Long "log.retention.ms", retention_ms, true, "a number of milliseconds of at least 1, or -1 for ever",
+        Long "log.retention.ms", retention_ms, AtRunTime, "a number of milliseconds of at least 1, or -1 for ever",
         is_retention, "milliseconds a partition keeps records; -1 for ever"
     ),
     hours!(
@@ -253,11 +253,11 @@ pub(super) const LOG_SETTINGS: &[Setting] = &[
         "spread of log.roll.hours"
     ),
     optional!(
-        Long "log.roll.jitter.ms", roll_jitter_ms, true, "a number of milliseconds of at least 0", |ms| *ms >= 0,
+        Long "log.roll.jitter.ms", roll_jitter_ms, AtRunTime, "a number of milliseconds of at least 0", |ms| *ms >= 0,
         "spread of log.roll.ms"
     ),
     optional!(
-        Long "log.roll.ms", roll_ms, true, "a number of milliseconds of at least 1", |ms| *ms >= 1,
+        Long "log.roll.ms", roll_ms, AtRunTime, "a number of milliseconds of at least 1", |ms| *ms >= 1,
         "milliseconds after which a segment is closed"
     ),
     inherited!("log.segment.bytes", "segment.bytes"),
@@ -270,7 +270,7 @@ pub(super) const LOG_SETTINGS: &[Setting] = &[
         kind: ConfigKind::Int,
         expected: "a number from 1 to 256",
         documentation: "logs opened at once by a start",
-        is_dynamic: true,
+        takes_effect: TakesEffect::AtRunTime,
         apply: |config, value| {
             config.log.recovery_threads = value.trim().parse().ok().filter(|threads| (1..=256).contains(threads))?;
             Some(())
@@ -278,7 +278,7 @@ pub(super) const LOG_SETTINGS: &[Setting] = &[
         show: |config| config.log.recovery_threads.to_string(),
     },
     milliseconds!(
-        Int "producer.id.expiration.ms", producer_id_expiration, true, 1, "how long a silent producer is remembered"
+        Int "producer.id.expiration.ms", producer_id_expiration, AtRunTime, 1, "how long a silent producer is remembered"
     ),
     inherited!("unclean.leader.election.enable", "unclean.leader.election.enable"),
 ];

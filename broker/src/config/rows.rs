@@ -8,6 +8,17 @@ use std::time::Duration;
 use super::{BrokerConfig, ConfigError, Durability};
 use crate::topic_config::ConfigKind;
 
+/// When a change of a setting takes effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TakesEffect {
+    /// With the next start: it is not changed while the broker runs.
+    AtStart,
+    /// At once.
+    AtRunTime,
+    /// Never: Kafka's setting of something that is not here.
+    Never,
+}
+
 /// One row of the table of settings.
 pub(crate) struct Setting {
     /// Its name.
@@ -18,14 +29,19 @@ pub(crate) struct Setting {
     pub(super) expected: &'static str,
     /// What it does, for a person.
     pub(crate) documentation: &'static str,
-    /// Whether it can be changed while the broker runs.
-    pub(crate) is_dynamic: bool,
+    /// When a change of it takes effect.
+    pub(crate) takes_effect: TakesEffect,
     pub(super) apply: fn(&mut BrokerConfig, &str) -> Option<()>,
     /// The value as text; empty when there is none.
     pub(crate) show: fn(&BrokerConfig) -> String,
 }
 
 impl Setting {
+    /// Whether it can be changed while the broker runs.
+    pub(crate) fn is_dynamic(&self) -> bool {
+        self.takes_effect != TakesEffect::AtStart
+    }
+
     /// Takes a text as the value.
     ///
     /// # Errors
@@ -47,7 +63,7 @@ macro_rules! number {
             kind: if *($range).end() as i128 <= i32::MAX as i128 { ConfigKind::Int } else { ConfigKind::Long },
             expected: concat!("a number in ", stringify!($range)),
             documentation: $documentation,
-            is_dynamic: false,
+            takes_effect: TakesEffect::AtStart,
             apply: |config, value| {
                 config.$field = value.trim().parse::<$type>().ok().filter(|number| ($range).contains(number))?;
                 Some(())
@@ -65,7 +81,7 @@ macro_rules! optional {
             kind: ConfigKind::$kind,
             expected: concat!("a number in ", stringify!($range), ", or -1 for ", $otherwise),
             documentation: $documentation,
-            is_dynamic: false,
+            takes_effect: TakesEffect::AtStart,
             apply: |config, value| {
                 config.$field = match value.trim() {
                     "-1" => None,
@@ -86,7 +102,7 @@ macro_rules! duration {
             kind: ConfigKind::$kind,
             expected: "a number, 0 or more",
             documentation: $documentation,
-            is_dynamic: false,
+            takes_effect: TakesEffect::AtStart,
             apply: |config, value| {
                 config.$field = Duration::from_millis(value.trim().parse::<u64>().ok()?.checked_mul($unit_ms)?);
                 Some(())
@@ -104,7 +120,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         kind: ConfigKind::Text,
         expected: "sync or async",
         documentation: "what an acknowledgement promises: sync is on disk, async in the page cache",
-        is_dynamic: false,
+        takes_effect: TakesEffect::AtStart,
         apply: |config, value| {
             config.durability = match value.trim() {
                 "sync" => Durability::Sync,
@@ -123,7 +139,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         kind: ConfigKind::Boolean,
         expected: "true or false",
         documentation: "whether a topic is made when a client that wants it so asks for it",
-        is_dynamic: false,
+        takes_effect: TakesEffect::AtStart,
         apply: |config, value| {
             config.auto_create_topics = value.trim().to_ascii_lowercase().parse().ok()?;
             Some(())
@@ -151,11 +167,11 @@ pub(super) const SETTINGS: &[Setting] = &[
         "bytes of answers the kernel keeps for a client that has not taken them"
     ),
     Setting {
-        is_dynamic: true,
+        takes_effect: TakesEffect::AtRunTime,
         ..number!("max.connections", connections_max, usize, 1..=2_147_483_647, "connections at a time")
     },
     Setting {
-        is_dynamic: true,
+        takes_effect: TakesEffect::AtRunTime,
         ..number!(
             "max.connections.per.ip",
             connections_per_address_max,

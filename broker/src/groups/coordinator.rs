@@ -36,7 +36,7 @@ impl GroupCoordinator {
     /// A coordinator without shards.
     pub(crate) fn new(limits: GroupLimits) -> Self {
         // Groups want nothing done outside of their partition.
-        let outside = Arc::new(|_: &Arc<HostedShard>, effect: std::convert::Infallible| match effect {});
+        let outside = Arc::new(|_: &Arc<HostedShard>, _, effect: std::convert::Infallible| match effect {});
         Self { shards: Arc::new(Shards::new(limits, outside)) }
     }
 

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::record::CommittedOffset;
 pub(crate) use crate::hosting::WaiterId;
+use crate::partition::MarkerGuard;
 
 /// One assignment strategy a member offers, with the subscription it would use under it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +109,8 @@ pub(crate) struct Producer {
     pub(crate) id: i64,
     /// Its epoch.
     pub(crate) epoch: i16,
+    /// What the transaction coordinator was asked under, for the partition to see whether the answer still holds.
+    pub(crate) guard: Option<MarkerGuard>,
 }
 
 /// A marker that the transaction coordinator had written into a partition.

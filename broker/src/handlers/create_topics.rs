@@ -14,11 +14,11 @@ use pillion_wire::messages::{CreateTopicsRequest, CreateTopicsResponse};
 use super::alter_partition_reassignments::check_replicas;
 use super::blocking;
 use super::config_resources::{Refusal, once, times_named};
-use super::describe_configs::BrokerSettings;
+use super::describe_configs::Inherited;
 use crate::broker::{BrokerState, NamesTaken, TopicSpec};
 use crate::catalogue::{Topic, check_topic_name};
 use crate::dispatch::{Call, Flow};
-use crate::topic_config::{TOPIC_CONFIG_KEYS, TopicConfig};
+use crate::topic_config::TopicConfig;
 
 /// Partitions one request may make, as with Kafka.
 pub(super) const PARTITIONS_MAX: i64 = 10_000;
@@ -59,16 +59,17 @@ fn create(broker: &BrokerState, request: CreateTopicsRequest) -> Vec<CreatableTo
             }
         })
         .collect();
+    let inherited = Inherited::all(broker);
     let accepted = results.iter_mut().filter(|result| result.error_code == 0);
     if request.validate_only {
         for (result, spec) in accepted.zip(specs) {
-            describe(broker, result, spec.partitions, &spec.config);
+            describe(result, spec.partitions, &spec.config, &inherited);
         }
         return results;
     }
     for (result, made) in accepted.zip(broker.create_topics(specs)) {
         match made {
-            Ok(topic) => describe_topic(broker, result, &topic),
+            Ok(topic) => describe_topic(result, &topic, &inherited),
             Err(error) => *result = refused(std::mem::take(&mut result.name), ((&error).into(), error.to_string())),
         }
     }
@@ -143,24 +144,23 @@ fn refused(name: String, (code, message): Refusal) -> CreatableTopicResult {
     }
 }
 
-fn describe_topic(broker: &BrokerState, result: &mut CreatableTopicResult, topic: &Topic) {
+fn describe_topic(result: &mut CreatableTopicResult, topic: &Topic, inherited: &[Inherited]) {
     result.topic_id = topic.id;
-    describe(broker, result, topic.partitions.len() as i32, &topic.config);
+    describe(result, topic.partitions.len() as i32, &topic.config, inherited);
 }
 
-fn describe(broker: &BrokerState, result: &mut CreatableTopicResult, partitions: i32, config: &TopicConfig) {
+fn describe(result: &mut CreatableTopicResult, partitions: i32, config: &TopicConfig, inherited: &[Inherited]) {
     result.num_partitions = partitions;
     result.replication_factor = 1;
-    let (defaults, settings) = (broker.topic_defaults(), BrokerSettings::of(broker));
-    let entry = |key: &crate::topic_config::TopicConfigKey| {
-        let set = config.entries().get(key.name);
+    let entry = |inherited: &Inherited| {
+        let set = config.entries().get(inherited.key.name);
         CreatableTopicConfigs {
-            name: key.name.to_owned(),
-            value: Some(set.cloned().unwrap_or_else(|| (key.show)(&defaults))),
+            name: inherited.key.name.to_owned(),
+            value: Some(set.unwrap_or(&inherited.value).clone()),
             read_only: false,
-            config_source: if set.is_some() { SOURCE_TOPIC } else { settings.source_of(key) },
+            config_source: if set.is_some() { SOURCE_TOPIC } else { inherited.source() },
             is_sensitive: false,
         }
     };
-    result.configs = Some(TOPIC_CONFIG_KEYS.iter().map(entry).collect());
+    result.configs = Some(inherited.iter().map(entry).collect());
 }

@@ -22,7 +22,10 @@ const ALL_OPERATIONS: i32 = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11;
 /// Answers at once.
 pub(crate) fn handle(call: Call, request: DescribeGroupsRequest) -> Flow {
     let authorized_operations = if request.include_authorized_operations { ALL_OPERATIONS } else { i32::MIN };
-    let describe = |group_id: String| DescribedGroup { authorized_operations, ..describe(&call, group_id) };
+    let describe = |group_id: String| match describe(&call, group_id) {
+        group if group.error_code == ErrorCode::None.code() => DescribedGroup { authorized_operations, ..group },
+        failed => failed,
+    };
     // A group named again is not told again: its members would make an answer a thousand times its question.
     let mut seen = HashSet::new();
     let groups = request.groups.into_iter().filter(|group_id| seen.insert(group_id.clone())).map(describe).collect();

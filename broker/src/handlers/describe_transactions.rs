@@ -2,7 +2,7 @@
 //!
 //! What is told is durable. An id nobody has used is answered with TRANSACTIONAL_ID_NOT_FOUND.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use pillion_wire::ErrorCode;
@@ -15,14 +15,15 @@ use crate::transactions::record_codec::TransactionValue;
 use crate::transactions::shard::TransactionShard;
 
 /// Answers once all that is told is durable.
-pub(crate) fn handle(call: Call, request: DescribeTransactionsRequest) -> Flow {
-    // An id named again is not told again: each may have thousands of partitions.
-    let transactional_ids: BTreeSet<String> = request.transactional_ids.into_iter().collect();
+pub(crate) fn handle(call: Call, mut request: DescribeTransactionsRequest) -> Flow {
+    // What is named again is not told again: a transaction may have very many partitions.
+    let mut seen = HashSet::new();
+    request.transactional_ids.retain(|transactional_id| seen.insert(transactional_id.clone()));
     let responder = call.responder;
-    let states = Arc::new(Gathering::new(transactional_ids.len(), move |transaction_states| {
+    let states = Arc::new(Gathering::new(request.transactional_ids.len(), move |transaction_states| {
         responder.answer(&DescribeTransactionsResponse { transaction_states, ..Default::default() });
     }));
-    for (place, transactional_id) in transactional_ids.into_iter().enumerate() {
+    for (place, transactional_id) in request.transactional_ids.into_iter().enumerate() {
         let shard = match call.broker.transactions.shard(&transactional_id) {
             Ok(shard) => shard,
             Err(error) => {

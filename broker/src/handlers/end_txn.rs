@@ -46,9 +46,10 @@ fn ask(
     };
     let producer = ProducerIdentity { id, epoch };
     let end = |waiter| End { waiter, producer, protocol, commit, fresh_producer_id };
+    let threads = Arc::clone(shard);
     let reply = move |outcome: Result<Answer, ErrorCode>| match outcome {
         Ok(Answer::NeedsProducerId) => {
-            tokio::task::spawn_blocking(move || match self::fresh_producer_id(&broker) {
+            threads.spawn_blocking(move || match self::fresh_producer_id(&broker) {
                 Ok(id) => ask(broker, request, version, Some(id), responder),
                 Err(error) => responder.answer(&refusal(error)),
             });

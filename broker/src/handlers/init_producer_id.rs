@@ -64,9 +64,10 @@ impl Asked {
         let (transactional_id, timeout_ms, current) =
             (Arc::clone(&self.transactional_id), self.timeout_ms, self.current);
         let init = |waiter| Init { waiter, timeout_ms, current, fresh_producer_id };
+        let threads = Arc::clone(shard);
         let reply = move |outcome: Result<Answer, ErrorCode>| match outcome {
             Ok(Answer::NeedsProducerId) => {
-                tokio::task::spawn_blocking(move || match self::fresh_producer_id(&self.broker) {
+                threads.spawn_blocking(move || match self::fresh_producer_id(&self.broker) {
                     Ok(id) => self.ask(Some(id), responder),
                     Err(error) => responder.answer(&refusal(error)),
                 });

@@ -14,14 +14,15 @@ use pillion_wire::messages::txn_offset_commit::{
     TxnOffsetCommitResponseTopic,
 };
 use pillion_wire::messages::{TxnOffsetCommitRequest, TxnOffsetCommitResponse};
+use tokio::sync::oneshot;
 
 use super::commit_outcome::{AskedPartition, AskedTopic, Naming, Outcome, TopicResult, fill, sort};
 use super::waiting;
 use crate::broker::BrokerState;
 use crate::dispatch::{Call, Flow};
 use crate::groups::action::Answer;
-use crate::groups::coordinator::OFFSETS_TOPIC;
-use crate::groups::event::{Commit, Producer, WaiterId};
+use crate::groups::coordinator::{HostedShard, OFFSETS_TOPIC};
+use crate::groups::event::{Commit, PartitionOffset, Producer, WaiterId};
 use crate::network::Responder;
 use crate::transactions::event::ProducerIdentity;
 
@@ -29,6 +30,10 @@ use crate::transactions::event::ProducerIdentity;
 const ADDS: i16 = 5;
 /// The first version that names topics by id, and knows GROUP_ID_NOT_FOUND.
 const BY_ID: i16 = 6;
+/// The first version that knows TRANSACTION_ABORTABLE.
+const ABORTABLE_SINCE: i16 = 4;
+/// How often a commit is tried whose partition gets other producers' markers all the time.
+const TRIES_MAX: usize = 1_000;
 /// The first version that knows COORDINATOR_LOAD_IN_PROGRESS; before, it is COORDINATOR_NOT_AVAILABLE.
 const KNOWS_LOADING: i16 = 2;
 
@@ -48,68 +53,95 @@ pub(crate) fn handle(call: Call, mut request: TxnOffsetCommitRequest) -> Flow {
         answering.answer(Err(ErrorCode::InvalidGroupId));
         return Flow::Done;
     }
-    if request.producer_id < 0 || request.producer_epoch < 0 {
-        answering.answer(Err(ErrorCode::InvalidProducerIdMapping));
-        return Flow::Done;
-    }
     let broker = call.broker;
     waiting(async move {
-        match take_part(&broker, &request, version).await {
-            Ok(()) => commit(&broker, request, version, offsets, answering),
-            Err(error) => answering.answer(Err(error)),
-        }
+        let committed = commit_in_transaction(&broker, &request, version, offsets).await;
+        answering.answer(committed.as_deref().map_err(|error| *error));
     })
+}
+
+/// Asks the transaction coordinator, then the group; once more if the transaction ended in between.
+async fn commit_in_transaction(
+    broker: &BrokerState,
+    request: &TxnOffsetCommitRequest,
+    version: i16,
+    offsets: Vec<PartitionOffset>,
+) -> Result<Vec<ErrorCode>, ErrorCode> {
+    if request.producer_id < 0 {
+        return Err(ErrorCode::InvalidProducerIdMapping);
+    }
+    if request.producer_epoch < 0 {
+        return Err(ErrorCode::InvalidProducerEpoch);
+    }
+    let shard = broker.groups.shard(&request.group_id)?;
+    for _ in 0..TRIES_MAX {
+        // From before the question, so that a marker written after the answer is noticed.
+        let guard = shard.guard(request.producer_id, request.producer_epoch);
+        if guard.is_some() {
+            take_part(broker, request, version).await.map_err(|error| in_version(error, version))?;
+        }
+        let producer = Producer { id: request.producer_id, epoch: request.producer_epoch, guard };
+        let results = commit(shard, request, version, producer, offsets.clone()).await?;
+        if results.first() != Some(&ErrorCode::ConcurrentTransactions) {
+            return Ok(results);
+        }
+    }
+    Err(in_version(ErrorCode::ConcurrentTransactions, version))
 }
 
 /// Has the transaction coordinator say that the group's partition is part of the producer's transaction, or, from
 /// version 5 on, make it so.
-///
-/// # Errors
-/// INVALID_TXN_STATE when it is not part of it; INVALID_PRODUCER_EPOCH for a producer that was replaced.
 async fn take_part(broker: &BrokerState, request: &TxnOffsetCommitRequest, version: i16) -> Result<(), ErrorCode> {
     let offsets = (Arc::from(OFFSETS_TOPIC), broker.groups.partition_of(&request.group_id)?);
     let transactional_id: Arc<str> = Arc::from(&*request.transactional_id);
     let producer = ProducerIdentity { id: request.producer_id, epoch: request.producer_epoch };
-    let taken = if version >= ADDS {
+    if version >= ADDS {
         broker.transactions.add(&transactional_id, producer, vec![offsets]).await
     } else {
-        let shard = broker.transactions.shard(&transactional_id);
-        shard.and_then(|shard| shard.verify(&transactional_id, producer, &offsets))
-    };
-    taken.map_err(|error| match error {
-        ErrorCode::ProducerFenced => ErrorCode::InvalidProducerEpoch,
-        error => error,
-    })
+        broker.transactions.shard(&transactional_id)?.verify(&transactional_id, producer, &offsets)
+    }
 }
 
-fn commit(
-    broker: &BrokerState,
-    request: TxnOffsetCommitRequest,
+/// What the transaction coordinator says, in words a client of this version makes the right thing of.
+fn in_version(error: ErrorCode, version: i16) -> ErrorCode {
+    match error {
+        ErrorCode::ProducerFenced => ErrorCode::InvalidProducerEpoch,
+        ErrorCode::InvalidTxnState if version >= ABORTABLE_SINCE => ErrorCode::TransactionAbortable,
+        ErrorCode::ConcurrentTransactions if version >= ADDS => error,
+        ErrorCode::ConcurrentTransactions | ErrorCode::CoordinatorLoadInProgress | ErrorCode::NotCoordinator => {
+            ErrorCode::CoordinatorNotAvailable
+        }
+        error => error,
+    }
+}
+
+async fn commit(
+    shard: &Arc<HostedShard>,
+    request: &TxnOffsetCommitRequest,
     version: i16,
-    offsets: Vec<crate::groups::event::PartitionOffset>,
-    answering: Answering,
-) {
-    let group_id: Arc<str> = Arc::from(request.group_id);
-    let shard = match broker.groups.shard(&group_id) {
-        Ok(shard) => shard,
-        Err(error) => return answering.answer(Err(error)),
-    };
-    let commit = move |waiter: WaiterId| Commit {
+    producer: Producer,
+    offsets: Vec<PartitionOffset>,
+) -> Result<Vec<ErrorCode>, ErrorCode> {
+    let group_id: Arc<str> = Arc::from(request.group_id.as_str());
+    let commit = |waiter: WaiterId| Commit {
         waiter,
-        member_id: Arc::from(request.member_id),
-        group_instance_id: request.group_instance_id.map(Arc::from),
+        member_id: Arc::from(request.member_id.as_str()),
+        group_instance_id: request.group_instance_id.as_deref().map(Arc::from),
         generation: request.generation_id_or_member_epoch,
-        producer: Some(Producer { id: request.producer_id, epoch: request.producer_epoch }),
+        producer: Some(producer),
         knows_group_id_not_found: version >= BY_ID,
         offsets,
     };
-    let reply = move |outcome: Result<Answer, _>| match outcome {
-        Ok(Answer::Commit(results)) => answering.answer(Ok(&results)),
-        // The responder closes the connection: there is nothing true to say.
-        Ok(_) => tracing::error!("TxnOffsetCommit was answered as another request"),
-        Err(error) => answering.answer(Err(error)),
+    let (tell, told) = oneshot::channel();
+    let reply = move |outcome| {
+        let _ = tell.send(outcome);
     };
     shard.commit(&group_id, commit, Box::new(reply));
+    match told.await {
+        Ok(Ok(Answer::Commit(results))) => Ok(results),
+        Ok(Err(error)) => Err(error),
+        Ok(Ok(_)) | Err(_) => Err(ErrorCode::CoordinatorNotAvailable),
+    }
 }
 
 fn asked_topic(topic: TxnOffsetCommitRequestTopic) -> AskedTopic {

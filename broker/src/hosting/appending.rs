@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::hosted::Hosted;
 use super::state::{Appended, Outbox, Queued};
-use super::{Persisted, Shard};
+use super::{Incarnation, Persisted, Shard};
 use crate::partition::{AppendError, Partition};
 
 /// How long records that can wait are at most in the page cache only.
@@ -49,7 +49,7 @@ impl<S: Shard> Hosted<S> {
             }
         }
         for effect in outbox.effects {
-            (self.outside)(self, effect);
+            (self.outside)(self, outbox.incarnation, effect);
         }
         for (reply, answer) in outbox.answers {
             reply(Ok(answer));
@@ -91,8 +91,8 @@ impl<S: Shard> Hosted<S> {
                     drop(state);
                     self.settle_when_durable(incarnation, next_offset);
                 }
-                Err(WriteError::Append(AppendError::Sequence(_))) if state.incarnation == incarnation => {
-                    let outbox = state.refuse(taken, ErrorCode::InvalidProducerEpoch, self.clock.now());
+                Err(WriteError::Append(ref error)) if state.incarnation == incarnation && is_refusal(error) => {
+                    let outbox = state.refuse(taken, refusal(error), self.clock.now());
                     drop(state);
                     self.finish(outbox);
                 }
@@ -113,7 +113,7 @@ impl<S: Shard> Hosted<S> {
         }
     }
 
-    fn settle_when_durable(self: &Arc<Self>, incarnation: u64, next_offset: i64) {
+    fn settle_when_durable(self: &Arc<Self>, incarnation: Incarnation, next_offset: i64) {
         let shard = Arc::clone(self);
         let settle = move |result: Result<(), AppendError>| match result {
             Ok(()) => shard.settled(incarnation, next_offset),
@@ -122,7 +122,7 @@ impl<S: Shard> Hosted<S> {
         self.partition.when_durable(next_offset, Box::new(settle));
     }
 
-    fn settled(self: &Arc<Self>, incarnation: u64, next_offset: i64) {
+    fn settled(self: &Arc<Self>, incarnation: Incarnation, next_offset: i64) {
         let outbox = {
             let mut state = self.state.lock();
             if state.incarnation != incarnation {
@@ -134,7 +134,7 @@ impl<S: Shard> Hosted<S> {
     }
 
     /// A sync failed. Whoever is appending just now starts the reading instead, so that it misses nothing.
-    fn failed(self: &Arc<Self>, incarnation: u64) {
+    fn failed(self: &Arc<Self>, incarnation: Incarnation) {
         let (outbox, is_appending) = {
             let mut state = self.state.lock();
             if state.incarnation != incarnation {
@@ -149,6 +149,19 @@ impl<S: Shard> Hosted<S> {
     }
 }
 
+/// Whether it is their producer for whose sake records were refused.
+fn is_refusal(error: &AppendError) -> bool {
+    matches!(error, AppendError::Sequence(_) | AppendError::TransactionEnded)
+}
+
+/// What those are told who asked for it; CONCURRENT_TRANSACTIONS when the transaction's coordinator is to be asked again.
+fn refusal(error: &AppendError) -> ErrorCode {
+    match error {
+        AppendError::TransactionEnded => ErrorCode::ConcurrentTransactions,
+        _ => ErrorCode::InvalidProducerEpoch,
+    }
+}
+
 /// Writes records as one batch.
 fn write<S: Shard>(partition: &Arc<Partition>, taken: &[Queued<S>], can_wait: bool) -> Result<Written, WriteError> {
     let timestamp = crate::clock::now_ms();
@@ -158,11 +171,15 @@ fn write<S: Shard>(partition: &Arc<Partition>, taken: &[Queued<S>], can_wait: bo
         places.push(builder.count());
         queued.persist.encode(&mut |record: Record| builder.push(&Record { timestamp, ..record }))?;
     }
-    let batch = builder.build(taken.first().and_then(|queued| queued.persist.producer()))?;
+    // All are of one producer; of their guards the first is the oldest.
+    let producer = taken.first().and_then(|queued| queued.persist.producer());
+    let guard = taken.first().and_then(|queued| queued.persist.guard());
+    let batch = builder.build(producer)?;
     let header = BatchHeader::parse(&batch)?;
-    let appended = match can_wait {
-        true => partition.append_unhurried(&batch, header)?,
-        false => partition.append(&batch, header)?,
+    let appended = match producer {
+        Some(_) => partition.append_in_transaction(&batch, header, guard)?,
+        None if can_wait => partition.append_unhurried(&batch, header)?,
+        None => partition.append(&batch, header)?,
     };
     let offsets = places.into_iter().map(|place| appended.base_offset + i64::from(place)).collect();
     Ok(Written { offsets, next_offset: appended.next_offset })

@@ -16,14 +16,14 @@ use pillion_wire::ErrorCode;
 use super::moment::{Moment, MonotonicMs};
 use super::state::{DeferredLook, Phase, State};
 use super::timer::{Alarm, Clock};
-use super::{ActionOf, Shard, WaiterId};
-use crate::partition::Partition;
+use super::{ActionOf, Incarnation, Shard, WaiterId};
+use crate::partition::{MarkerGuard, Partition};
 
 /// Called once with an answer, or with why the shard cannot give one.
 pub(crate) type Reply<Answer> = Box<dyn FnOnce(Result<Answer, ErrorCode>) + Send>;
 
 /// Carries out what a shard wants done outside of it. Called without any lock, on whatever thread the wish arose.
-pub(crate) type Outside<S> = Arc<dyn Fn(&Arc<Hosted<S>>, <S as Shard>::Effect) + Send + Sync>;
+pub(crate) type Outside<S> = Arc<dyn Fn(&Arc<Hosted<S>>, Incarnation, <S as Shard>::Effect) + Send + Sync>;
 
 /// The shard of one partition.
 pub(crate) struct Hosted<S: Shard> {
@@ -47,6 +47,11 @@ impl<S: Shard> Hosted<S> {
         let state = Mutex::new(State::new(Arc::clone(&limits)));
         let runtime = tokio::runtime::Handle::current();
         Self { partition, limits, clock, alarm, outside, runtime, state }
+    }
+
+    /// As [`Partition::guard`], for records of a producer's transaction.
+    pub(crate) fn guard(&self, producer_id: i64, producer_epoch: i16) -> Option<MarkerGuard> {
+        self.partition.guard(producer_id, producer_epoch)
     }
 
     /// Hands an event to the shard; `reply` gets the answer to its waiter.
@@ -83,6 +88,30 @@ impl<S: Shard> Hosted<S> {
             state.take_in(actions)
         };
         self.finish(outbox);
+    }
+
+    /// As [`Hosted::tell`], if the shard has not been read anew since `incarnation`.
+    pub(crate) fn tell_incarnation(
+        self: &Arc<Self>,
+        incarnation: Incarnation,
+        handle: impl FnOnce(&mut S, Moment, &mut Vec<ActionOf<S>>),
+    ) {
+        let outbox = {
+            let mut state = self.state.lock();
+            if state.phase != Phase::Serving || state.incarnation != incarnation {
+                return;
+            }
+            let mut actions = Vec::new();
+            handle(&mut state.core, self.clock.now(), &mut actions);
+            state.take_in(actions)
+        };
+        self.finish(outbox);
+    }
+
+    /// Runs work that may block on a thread of the runtime, whatever thread this is called on: answers come on sync
+    /// threads, too.
+    pub(crate) fn spawn_blocking(&self, work: impl FnOnce() + Send + 'static) {
+        self.runtime.spawn_blocking(work);
     }
 
     /// Asks the shard something it answers on the spot.

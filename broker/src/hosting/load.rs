@@ -31,12 +31,16 @@ enum LoadError {
 }
 
 impl<S: Shard> Hosted<S> {
-    /// Reads the shard once all that was appended is durable, or never will be.
+    /// Reads the shard once all that was appended is durable, or never will be; a while later if that fails again and
+    /// again.
     pub(super) fn load_when_settled(self: &Arc<Self>) {
         let shard = Arc::clone(self);
         let load = move |_| {
-            let runtime = shard.runtime.clone();
-            runtime.spawn_blocking(move || shard.load());
+            let (runtime, pause) = (shard.runtime.clone(), shard.state.lock().pause());
+            runtime.spawn(async move {
+                tokio::time::sleep(pause).await;
+                tokio::task::spawn_blocking(move || shard.load());
+            });
         };
         self.partition.when_durable(self.partition.offsets().log_end_offset, Box::new(load));
     }
@@ -55,6 +59,15 @@ impl<S: Shard> Hosted<S> {
             match loaded {
                 // Markers are written by others: whoever is told of one from here on finds the shard serving.
                 Ok(end) if self.partition.offsets().high_watermark > end && end > reached => reached = end,
+                Ok(_) if !S::SERVES_OFFLINE && self.partition.is_closed() => {
+                    let (topic, partition) = (self.partition.topic(), self.partition.index());
+                    tracing::error!(
+                        %topic, partition,
+                        "this partition takes no more records: what it holds is not served; look at the disk, then restart the broker"
+                    );
+                    state.phase = Phase::Unreadable;
+                    return;
+                }
                 Ok(_) => {
                     let mut actions = Vec::new();
                     core.loaded(self.clock.now(), &mut actions);

@@ -29,12 +29,17 @@ use pillion_wire::{EncodeError, ErrorCode};
 pub(crate) use hosted::{Hosted, Reply};
 pub(crate) use shards::Shards;
 
+use crate::partition::MarkerGuard;
 use moment::{Moment, MonotonicMs};
 
 /// Names one parked request. [`Hosted`] chooses it, unique while the request is unanswered; the state machine
 /// answers each exactly once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct WaiterId(pub(crate) u64);
+
+/// Counts the times a shard was read, so that what was begun before does not reach what was read after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Incarnation(u64);
 
 /// One thing to do, in the order given.
 #[derive(Debug)]
@@ -71,6 +76,11 @@ pub(crate) trait Persisted: Send + 'static {
     fn producer(&self) -> Option<BatchProducer> {
         None
     }
+
+    /// With a producer: what its transaction's coordinator was asked under, as for `Partition::append_in_transaction`.
+    fn guard(&self) -> Option<MarkerGuard> {
+        None
+    }
 }
 
 /// A pure state machine over one partition.
@@ -86,6 +96,10 @@ pub(crate) trait Shard: Send + Sized + 'static {
 
     /// How often [`Shard::look_through`] is called.
     const LOOK_THROUGH: Duration;
+
+    /// Whether it is of use while its partition takes no records. One that is not is not served once the partition is
+    /// offline, and is left alone for a while when its records fail again and again.
+    const SERVES_OFFLINE: bool;
 
     /// One that has seen nothing.
     fn new(limits: Arc<Self::Limits>) -> Self;

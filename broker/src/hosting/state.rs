@@ -2,12 +2,13 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use pillion_wire::ErrorCode;
 
 use super::hosted::Reply;
 use super::moment::{Moment, MonotonicMs};
-use super::{Action, ActionOf, Persisted, Shard, WaiterId};
+use super::{Action, ActionOf, Incarnation, Persisted, Shard, WaiterId};
 
 /// Bytes after which queued records are left for the next batch.
 const BATCH_BYTES: usize = 512 * 1024;
@@ -19,8 +20,9 @@ pub(crate) type DeferredLook<S> =
 /// What is under the shard's lock.
 pub(super) struct State<S: Shard> {
     pub(super) phase: Phase,
-    /// Counts the times the shard was read, so that what was begun before does not reach what was read after.
-    pub(super) incarnation: u64,
+    pub(super) incarnation: Incarnation,
+    /// Times in a row that what was in memory was given up, with nothing made durable in between.
+    failures: u32,
     pub(super) core: S,
     waiting: HashMap<WaiterId, Reply<S::Answer>>,
     waiters: u64,
@@ -70,6 +72,8 @@ pub(super) enum Phase {
 pub(super) struct Outbox<S: Shard> {
     pub(super) answers: Vec<(Reply<S::Answer>, S::Answer)>,
     pub(super) effects: Vec<S::Effect>,
+    /// Who wants the effects.
+    pub(super) incarnation: Incarnation,
     /// Answers of another kind.
     pub(super) calls: Vec<Box<dyn FnOnce() + Send>>,
     pub(super) has_queued: bool,
@@ -92,7 +96,8 @@ impl<S: Shard> State<S> {
     pub(super) fn new(limits: Arc<S::Limits>) -> Self {
         Self {
             phase: Phase::Loading,
-            incarnation: 0,
+            incarnation: Incarnation::default(),
+            failures: 0,
             core: S::new(limits),
             waiting: HashMap::new(),
             waiters: WaiterId::NOBODY.0,
@@ -120,8 +125,14 @@ impl<S: Shard> State<S> {
 
     /// Sorts what the core wants done, and runs the looks whose time has come.
     pub(super) fn take_in(&mut self, actions: Vec<ActionOf<S>>) -> Outbox<S> {
-        let mut outbox =
-            Outbox { answers: Vec::new(), effects: Vec::new(), calls: Vec::new(), has_queued: false, wake_at: None };
+        let mut outbox = Outbox {
+            answers: Vec::new(),
+            effects: Vec::new(),
+            incarnation: self.incarnation,
+            calls: Vec::new(),
+            has_queued: false,
+            wake_at: None,
+        };
         self.sort(actions, &mut outbox);
         while self.looks.front().is_some_and(|(number, _)| *number <= self.last_settled()) {
             let Some((_, look)) = self.looks.pop_front() else { break };
@@ -162,6 +173,7 @@ impl<S: Shard> State<S> {
         let mut actions = Vec::new();
         while self.appended.front().is_some_and(|appended| appended.next_offset <= next_offset) {
             let Some(Appended { offset, persist, .. }) = self.appended.pop_front() else { break };
+            self.failures = 0;
             self.core.persisted(persist, offset, now, &mut actions);
         }
         self.take_in(actions)
@@ -179,7 +191,8 @@ impl<S: Shard> State<S> {
     /// Gives up what is in memory: everyone who waits is answered, `lost` being records that were taken out of the
     /// queue already. The shard is to be read again.
     pub(super) fn give_up(&mut self, lost: Vec<Queued<S>>, now: Moment) -> Outbox<S> {
-        self.incarnation += 1;
+        self.incarnation.0 += 1;
+        self.failures += 1;
         if self.phase == Phase::Serving {
             self.phase = Phase::Loading;
         }
@@ -191,6 +204,17 @@ impl<S: Shard> State<S> {
         }
         self.core.unload(ErrorCode::NotCoordinator, now, &mut actions);
         self.take_in(actions)
+    }
+
+    /// How long to leave the partition alone before it is read again: after a first failure not at all.
+    pub(super) fn pause(&self) -> Duration {
+        const FIRST: Duration = Duration::from_millis(100);
+        const LONGEST_DOUBLINGS: u32 = 6;
+        match self.failures {
+            0 | 1 => Duration::ZERO,
+            _ if S::SERVES_OFFLINE => Duration::ZERO,
+            failures => FIRST * (1 << (failures - 2).min(LONGEST_DOUBLINGS)),
+        }
     }
 
     fn sort(&mut self, actions: Vec<ActionOf<S>>, outbox: &mut Outbox<S>) {

@@ -122,7 +122,7 @@ impl Log {
         Ok(())
     }
 
-    fn begin_segment(&mut self, now_ms: i64) -> Result<(), LogError> {
+    pub(super) fn begin_segment(&mut self, now_ms: i64) -> Result<(), LogError> {
         let base = self.next_offset;
         let file = self.files.open(base, FileKind::Log).map_err(|source| self.failed(source))?;
         self.mark_dirty(FileName::Segment(base, FileKind::Log), file, true);

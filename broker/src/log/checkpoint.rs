@@ -109,6 +109,23 @@ impl Log {
         Ok(true)
     }
 
+    /// Writes everything down that a start needs, so that the recovery point is the log's end with the caller's sync of
+    /// the whole disk.
+    pub(super) fn check_in(&mut self) -> io::Result<()> {
+        if self.segments.is_empty() {
+            return Ok(());
+        }
+        self.flush_indexes()?;
+        self.write_snapshot()?;
+        if let Some(unsaved) = self.unsaved_epochs() {
+            unsaved.save_unsynced(self.files.disk())?;
+            self.epochs_saved(&unsaved);
+        }
+        self.recovery_point = self.next_offset;
+        self.bytes_unchecked = 0;
+        Ok(())
+    }
+
     /// Closes what is open of a log whose files are about to go. Views of it hold no longer: another log may have its
     /// directory next.
     pub(crate) fn forget_files(&mut self) {

@@ -108,7 +108,8 @@ impl Log {
             log_start_offset: self.log_start_offset,
             log_end_offset: self.next_offset,
             high_watermark,
-            last_stable_offset: self.first_unstable_offset().unwrap_or(high_watermark),
+            // Of a transaction whose marker a crash may take nobody can say what becomes of its records.
+            last_stable_offset: self.producers.first_undurable_offset().unwrap_or(high_watermark),
             cleaned_to: self.cleaned_to,
         }
     }

@@ -33,6 +33,8 @@ pub(super) enum FileName {
 pub(crate) struct Dirty {
     files: Vec<DirtyFile>,
     recovery_point: Option<i64>,
+    /// Where the log ended.
+    end: i64,
 }
 
 impl Dirty {
@@ -60,7 +62,7 @@ impl Log {
     /// What a sync must cover before what was appended so far is durable. A caller syncs it without holding the log,
     /// then calls [`Log::synced`].
     pub(crate) fn dirty(&self) -> Dirty {
-        Dirty { files: self.dirty.clone(), recovery_point: self.recovery_point_pending }
+        Dirty { files: self.dirty.clone(), recovery_point: self.recovery_point_pending, end: self.next_offset }
     }
 
     /// Takes note of a sync: files that have not changed since [`Log::dirty`] gave them out are clean.
@@ -77,6 +79,7 @@ impl Log {
         if self.dirty.is_empty() {
             self.dirty = Vec::new();
         }
+        self.producers.durable_end_moved(covered.end);
         if let Some(recovery_point) = covered.recovery_point
             && self.epochs.is_saved_up_to(recovery_point)
         {

@@ -16,6 +16,7 @@ mod error;
 mod files;
 pub(crate) mod format;
 mod index_file;
+mod lookup;
 mod producers;
 mod read;
 mod recovery;
@@ -154,10 +155,11 @@ impl Log {
         self.log_start_offset
     }
 
-    /// The log's start, where its first segment begins before it, or may again after a crash.
+    /// The log's start, where its first segment begins before it, or may again after a crash, or be gone.
     pub(crate) fn moved_start(&self) -> Option<i64> {
         let first = self.segments.first().map_or(0, |segment| segment.base_offset);
-        let is_told = self.log_start_offset > first || self.removals_durable < self.removals;
+        let is_uncertain = self.removals_durable < self.removals || self.has_unsynced_name(first);
+        let is_told = self.log_start_offset > first || is_uncertain && self.log_start_offset > 0;
         is_told.then_some(self.log_start_offset)
     }
 

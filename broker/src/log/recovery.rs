@@ -32,7 +32,7 @@ pub(crate) struct Opening {
     pub(crate) clean: bool,
     /// Everything below this offset is on disk with its indexes.
     pub(crate) recovery_point: i64,
-    /// Whether that is known; else the log may have been compacted up to anywhere.
+    /// Whether that is known; else the log may have been compacted up to anywhere, whatever its policy is now.
     pub(crate) is_known: bool,
     /// The log starts here at least.
     pub(crate) log_start_offset: i64,
@@ -49,7 +49,7 @@ impl Log {
     /// what the log holds: a batch that is only in the page cache would be shown and lost by the next crash.
     ///
     /// # Errors
-    /// [`LogError::Io`], or [`LogError::Shortened`] when less is there than was on disk.
+    /// [`LogError::Io`], [`LogError::Damaged`], or [`LogError::Shortened`] when what is there ends elsewhere than it did.
     pub(crate) fn open(
         open: Arc<OpenFiles>,
         directory: &Path,
@@ -66,16 +66,22 @@ impl Log {
         log.cleaned_to = opening.cleaned_to;
         log.recovery_point_written = opening.recovery_point;
         let durable_end = if found.sync_failed { log.sync_failed_at().map_err(failed)? } else { None };
+        // What is deleted needs no recovery.
+        let below = opening.recovery_point.min(durable_end.unwrap_or(i64::MAX)).max(log.next_offset);
+        let everything = opening.clean && durable_end.is_none();
+        // Compaction keeps below the recovery point; Kafka's may be ahead of the file that says where that is.
+        let compacted_below = if opening.is_known { below.max(opening.cleaned_to.unwrap_or(0)) } else { i64::MAX };
         let trust = Trust {
-            everything: opening.clean && durable_end.is_none(),
-            // What is deleted needs no recovery.
-            below: opening.recovery_point.min(durable_end.unwrap_or(i64::MAX)).max(log.next_offset),
+            everything,
+            below,
             end: durable_end.unwrap_or(i64::MAX),
-            may_miss_offsets: log.config.compact && !opening.is_known,
+            may_miss_below: if everything { i64::MAX } else { compacted_below },
         };
         log.load_segments(&found.bases, &trust, opening.now_ms).map_err(failed)?;
         let expected = if trust.everything { trust.below.max(start) } else { trust.below };
-        if log.next_offset < expected {
+        // A clean stop writes down where the log ends.
+        let is_longer = everything && opening.recovery_point > 0 && log.next_offset > below;
+        if log.next_offset < expected || is_longer {
             return Err(LogError::Shortened { path: directory.to_owned(), found: log.next_offset, expected });
         }
         if log.next_offset < start {
@@ -86,6 +92,10 @@ impl Log {
             log.write_metadata().map_err(failed)?;
         }
         log.recovery_point = if trust.everything { log.next_offset } else { trust.below };
+        if !trust.everything && !opening.is_known {
+            // The next start is to know that again: offsets are missing up to anywhere.
+            log.check_in().map_err(failed)?;
+        }
         if durable_end.is_some() {
             log.files.disk().remove(&log.files.path_of(SYNC_FAILED)).map_err(failed)?;
         }
@@ -103,7 +113,9 @@ impl Log {
             self.rename_deleted(segment.base_offset, now_ms)?;
         }
         self.next_offset = start;
-        self.remove_due(i64::MAX)
+        self.remove_due(i64::MAX)?;
+        // The name tells where the log begins, whatever becomes of the checkpoint files.
+        self.begin_segment(now_ms).map_err(std::io::Error::other)
     }
 
     /// Notes down that a sync failed, and the offset up to which the log is durable: what is behind it in the page

@@ -6,14 +6,14 @@
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 
-use pillion_wire::records::{BatchHeader, HEADER_BYTES};
+use pillion_wire::records::BatchHeader;
 
+use super::LogConfig;
 use super::files::LogFiles;
 use super::format::offset_index::OffsetIndexEntry;
 use super::format::time_index::TimeIndexEntry;
 use super::index_file::IndexFile;
 use super::read::ReadFrom;
-use super::{LogConfig, LogError};
 use crate::disk::{DiskFile, FileKind};
 
 /// The least a file is grown ahead; it doubles with the segment up to [`LogConfig::grow_ahead_bytes`], so that ten
@@ -41,7 +41,7 @@ pub(super) struct Segment {
     /// When it was made or opened, milliseconds since 1970.
     created_ms: i64,
     /// Offset and position of the last batch, which is what a waiting consumer asks for next.
-    last_batch: Option<(i64, u64)>,
+    pub(super) last_batch: Option<(i64, u64)>,
     /// Entries in its transaction index.
     pub(super) aborted: u32,
 }
@@ -209,97 +209,5 @@ impl Segment {
             self.grown = self.size;
         }
         Ok(())
-    }
-
-    /// Position and header of the batch that holds `offset`, or of the first one behind it.
-    pub(super) fn find(
-        &self,
-        files: &LogFiles,
-        offset: i64,
-        from: ReadFrom,
-    ) -> Result<Option<(u64, BatchHeader)>, LogError> {
-        let start = match self.last_batch {
-            Some((base, position)) if base <= offset => position,
-            _ => self.position_before(files, offset, from)?,
-        };
-        self.scan(files, start, from, |header| header.last_offset() >= offset)
-    }
-
-    /// Position of a batch at or before the one that holds `offset`.
-    pub(super) fn position_before(&self, files: &LogFiles, offset: i64, from: ReadFrom) -> Result<u64, LogError> {
-        let relative = offset - self.base_offset;
-        let entry = self
-            .offsets
-            .last_where(files, self.base_offset, from, |entry| i64::from(entry.relative_offset) <= relative);
-        let entry = entry.map_err(|source| self.failed(files, FileKind::OffsetIndex, source))?;
-        Ok(entry.map_or(0, |entry| u64::from(entry.position)))
-    }
-
-    /// Position of a batch at or before `position`.
-    pub(super) fn position_within(&self, files: &LogFiles, position: u64) -> io::Result<u64> {
-        let is_before = |entry: OffsetIndexEntry| u64::from(entry.position) <= position;
-        let entry = self.offsets.last_where(files, self.base_offset, ReadFrom::Disk, is_before)?;
-        Ok(entry.map_or(0, |entry| u64::from(entry.position)))
-    }
-
-    /// Position and header of the first batch that is `wanted` by its largest timestamp and last offset, which must
-    /// not be before the first batch of at least `timestamp`. May wait for the disk.
-    pub(super) fn find_timestamp(
-        &self,
-        files: &LogFiles,
-        timestamp: i64,
-        wanted: impl Fn(i64, i64) -> bool,
-    ) -> Result<Option<(u64, BatchHeader)>, LogError> {
-        let entry = self.times.last_where(files, self.base_offset, ReadFrom::Disk, |entry| entry.timestamp < timestamp);
-        let entry = entry.map_err(|source| self.failed(files, FileKind::TimeIndex, source))?;
-        let before = entry.map(|entry| self.base_offset + i64::from(entry.relative_offset));
-        let start = before.map_or(Ok(0), |offset| self.position_before(files, offset, ReadFrom::Disk))?;
-        self.scan(files, start, ReadFrom::Disk, |header| wanted(header.max_timestamp, header.last_offset()))
-    }
-
-    fn scan(
-        &self,
-        files: &LogFiles,
-        mut position: u64,
-        from: ReadFrom,
-        wanted: impl Fn(&BatchHeader) -> bool,
-    ) -> Result<Option<(u64, BatchHeader)>, LogError> {
-        let file = self.file(files).map_err(|source| self.failed(files, FileKind::Log, source))?;
-        while position < self.size {
-            let header = self.header_at(files, &*file, position, from)?;
-            if wanted(&header) {
-                return Ok(Some((position, header)));
-            }
-            position += header.size() as u64;
-        }
-        Ok(None)
-    }
-
-    fn header_at(
-        &self,
-        files: &LogFiles,
-        file: &dyn DiskFile,
-        position: u64,
-        from: ReadFrom,
-    ) -> Result<BatchHeader, LogError> {
-        let mut bytes = [0; HEADER_BYTES];
-        let read = match from {
-            ReadFrom::Memory => file.read_cached_at(position, &mut bytes),
-            ReadFrom::Disk => file.read_at(position, &mut bytes),
-        };
-        let damaged = || LogError::Damaged { path: files.path(self.base_offset, FileKind::Log), position };
-        match read {
-            Ok(HEADER_BYTES) => BatchHeader::parse(&bytes).map_err(|_| damaged()),
-            Ok(_) if from == ReadFrom::Memory => Err(LogError::NotCached),
-            Ok(_) => Err(damaged()),
-            Err(source) => Err(self.failed(files, FileKind::Log, source)),
-        }
-    }
-
-    fn failed(&self, files: &LogFiles, kind: FileKind, source: io::Error) -> LogError {
-        match source.kind() {
-            io::ErrorKind::WouldBlock => LogError::NotCached,
-            _ => LogError::Io { path: files.path(self.base_offset, kind), source },
-        }
     }
 }

@@ -6,7 +6,6 @@ use std::io::{self, IoSlice};
 
 use super::dirty::FileName;
 use super::files::LogFiles;
-use super::format::offset_index::OffsetIndexEntry;
 use super::format::transaction_index::{self, AbortedTransaction};
 use super::producers::CompletedTransaction;
 use super::read::ReadFrom;
@@ -83,11 +82,8 @@ impl LogView {
     pub(crate) fn offset_behind(&self, offset: i64, bytes: usize, end: i64) -> Result<i64, LogError> {
         let Some(segment) = self.segments.first() else { return Ok(end) };
         let Some((position, _)) = segment.find(&self.files, offset, ReadFrom::Disk)? else { return Ok(end) };
-        let behind = position + bytes as u64;
-        let is_before = |entry: OffsetIndexEntry| u64::from(entry.position) < behind;
-        let entry = segment.offsets.first_not(&self.files, segment.base_offset, ReadFrom::Disk, is_before);
-        let entry = entry.map_err(|source| LogError::Io { path: self.files.directory().to_owned(), source })?;
-        Ok(entry.map_or(end, |entry| end.min(segment.base_offset + i64::from(entry.relative_offset) + 1)))
+        let behind = segment.offset_behind(&self.files, position + bytes as u64)?;
+        Ok(behind.map_or(end, |behind| end.min(behind)))
     }
 
     /// The aborted transactions with records in [`from`, `end`), in the order of their markers. May wait for the disk.

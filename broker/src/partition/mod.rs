@@ -30,6 +30,7 @@ pub(crate) use closing::ClosingSync;
 pub(crate) use error::AppendError;
 pub(crate) use isolation::Isolation;
 pub(crate) use space::SpaceGuard;
+pub(crate) use transactions::MarkerGuard;
 pub(crate) use upkeep::PartitionCheckpoint;
 pub(crate) use waiters::{Completion, HighWatermarkWatcher};
 
@@ -167,6 +168,11 @@ impl Partition {
     /// Registers a watcher to be told of each move of the high watermark until it is done.
     pub(crate) fn watch(&self, watcher: Arc<dyn HighWatermarkWatcher>) {
         self.state.lock().waiters.watch(watcher);
+    }
+
+    /// Whether nothing more is written here.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state.lock().closed.is_some()
     }
 
     /// Whether its topic was deleted.

@@ -47,8 +47,8 @@ impl Partition {
     }
 
     /// Writes the marker that ends a producer's transaction here; answers the offset behind it. `is_epoch_bumped` says
-    /// that its epoch is one above that of the transaction's records. A failed write takes the partition offline, for
-    /// what the log knows of transactions may then be wrong.
+    /// that its epoch is one above that of the transaction's records. When it is written and cannot be noted in the
+    /// transaction index, the partition goes offline: readers would be shown what was aborted.
     ///
     /// # Errors
     /// [`AppendError`]: [`AppendError::Marker`] when the producer or the coordinator was replaced, or the marker is
@@ -66,12 +66,15 @@ impl Partition {
         let mut state = self.open_state()?;
         let producers = state.log.producers();
         producers.check_marker(producer_id, producer_epoch, is_epoch_bumped, marker.coordinator_epoch)?;
+        let before = state.log.next_offset();
         match state.log.append_marker(&batch, header, &marker, self.shared.leader_epoch, now_ms) {
             Ok(appended) => {
                 state.markers += 1;
                 self.appended(state, batch.len() as u64, 1, now_ms, Hurry::Now);
                 Ok(appended.next_offset)
             }
+            // A full disk, say: nothing has happened.
+            Err(error) if state.log.next_offset() == before => Err(error.into()),
             Err(error) => {
                 let ready = state.end(AppendError::Offline);
                 drop(state);

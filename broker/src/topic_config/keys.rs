@@ -17,6 +17,8 @@ pub(crate) enum ConfigKind {
     Text = 2,
     /// A 32-bit number.
     Int = 3,
+    /// A 16-bit number.
+    Short = 4,
     /// A 64-bit number.
     Long = 5,
     /// A fraction.

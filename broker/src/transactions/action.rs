@@ -49,6 +49,8 @@ pub(crate) enum Effect {
 pub(crate) struct Markers {
     /// The transactional id.
     pub(crate) transactional_id: Arc<str>,
+    /// Names this attempt to write them, among all of the shard's since it was read.
+    pub(crate) attempt: u64,
     /// The producer, with the markers' epoch.
     pub(crate) producer: ProducerIdentity,
     /// Whether the epoch is one above that of the transaction's records, so that a partition which has seen it has its

@@ -45,8 +45,8 @@ impl TransactionCoordinator {
         coordinator_epoch: i32,
     ) -> Self {
         let writer = Arc::new(MarkerWriter::new(topics, groups, coordinator_epoch));
-        let outside = move |shard: &Arc<HostedShard>, effect: Effect| match effect {
-            Effect::WriteMarkers(markers) => writer.write(shard, markers),
+        let outside = move |shard: &Arc<HostedShard>, incarnation, effect: Effect| match effect {
+            Effect::WriteMarkers(markers) => writer.write(shard, incarnation, markers),
         };
         Self { shards: Arc::new(Shards::new(limits, Arc::new(outside))) }
     }

@@ -52,6 +52,17 @@ pub(crate) struct AddPartitions {
     pub(crate) partitions: Vec<TopicPartition>,
 }
 
+/// What became of one attempt to write a transaction's markers.
+#[derive(Clone, Debug)]
+pub(crate) struct MarkersWritten {
+    /// The transactional id.
+    pub(crate) transactional_id: Arc<str>,
+    /// The attempt, as [`Markers`](super::action::Markers) named it.
+    pub(crate) attempt: u64,
+    /// Partitions where the marker is not durable; the others have theirs.
+    pub(crate) missing: Vec<TopicPartition>,
+}
+
 /// EndTxn (key 26).
 #[derive(Clone, Debug)]
 pub(crate) struct End {

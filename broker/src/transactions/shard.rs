@@ -22,7 +22,7 @@ use pillion_wire::ErrorCode;
 pub(crate) use looking::Listed;
 
 use super::action::{Action, Answer, Effect, Markers, Persist, Then};
-use super::event::ProducerIdentity;
+use super::event::{Init, MarkersWritten};
 use super::limits::TransactionLimits;
 use super::record_codec::TransactionRecord;
 use super::state::TransactionState;
@@ -41,29 +41,32 @@ pub(crate) struct TransactionShard {
     schedule: BTreeSet<(MonotonicMs, Arc<str>)>,
     /// Number of the last record given out.
     last_number: u64,
+    /// Number of the last attempt to write markers.
+    last_attempt: u64,
 }
 
 impl TransactionShard {
     /// A shard without transactional ids.
     pub(crate) fn new(limits: Arc<TransactionLimits>) -> Self {
-        Self { limits, transactions: BTreeMap::new(), schedule: BTreeSet::new(), last_number: 0 }
+        Self { limits, transactions: BTreeMap::new(), schedule: BTreeSet::new(), last_number: 0, last_attempt: 0 }
     }
 
     /// A record is durable, and so is everything given out before it.
     pub(crate) fn persisted(&mut self, persist: Persist, actions: &mut Vec<Action>) {
         let Persist { transactional_id, number, record, then } = persist;
+        // Even if the id is not known any more, as at a stop: what is durable is true.
+        if let Then::Answer(waiter, answer) = then {
+            actions.push(Action::Answer(waiter, answer));
+        }
         let Some(transaction) = self.transactions.get_mut(&transactional_id) else { return };
         transaction.durable_number = number;
         let released = transaction.held.iter().take_while(|(held_for, ..)| *held_for <= number).count();
         let answer = |(_, waiter, answer)| Action::Answer(waiter, answer);
         actions.extend(transaction.held.drain(..released).map(answer));
-        match then {
-            Then::Nothing => {}
-            Then::Answer(waiter, answer) => actions.push(Action::Answer(waiter, answer)),
-            Then::WriteMarkers => actions.push(write_markers(&transactional_id, transaction)),
-        }
         if record.value.is_none() && transaction.is_settled() {
             self.forget(&transactional_id);
+        } else if then == Then::WriteMarkers {
+            self.write_markers(&transactional_id, actions);
         }
     }
 
@@ -74,29 +77,24 @@ impl TransactionShard {
         }
     }
 
-    /// The markers of a transaction are written and durable, or some could not be.
-    pub(crate) fn markers_written(
-        &mut self,
-        transactional_id: &Arc<str>,
-        producer: ProducerIdentity,
-        are_all_written: bool,
-        now: Moment,
-        actions: &mut Vec<Action>,
-    ) {
-        let Some(transaction) = self.transactions.get_mut(transactional_id) else { return };
-        if !transaction.state.is_prepared() || transaction.producer() != producer {
+    /// The markers of a transaction are written and durable, or some could not be: those are tried again later.
+    pub(crate) fn markers_written(&mut self, written: MarkersWritten, now: Moment, actions: &mut Vec<Action>) {
+        let MarkersWritten { transactional_id, attempt, missing } = written;
+        let Some(transaction) = self.transactions.get_mut(&transactional_id) else { return };
+        if transaction.attempt.take_if(|under_way| *under_way == attempt).is_none() {
             return;
         }
-        if are_all_written {
-            self.complete(transactional_id, now, actions);
+        if missing.is_empty() {
+            self.complete(&transactional_id, now, actions);
             return;
         }
+        transaction.partitions = missing.into_iter().map(|partition| (partition, 0)).collect();
         transaction.due_at = Some(now.monotonic.after(MARKERS_RETRY));
         for waiting in std::mem::take(&mut transaction.waiting) {
-            let (Waiting::End(waiter) | Waiting::Init(super::event::Init { waiter, .. })) = waiting;
+            let (Waiting::End(waiter) | Waiting::Init(Init { waiter, .. })) = waiting;
             actions.push(Action::Answer(waiter, Answer::Refused(ErrorCode::ConcurrentTransactions)));
         }
-        self.schedule(transactional_id);
+        self.schedule(&transactional_id);
     }
 
     /// Does what is due by now. Calling it early does nothing.
@@ -109,7 +107,7 @@ impl TransactionShard {
             };
             transaction.due_at = None;
             if transaction.state.is_prepared() {
-                actions.push(write_markers(&transactional_id, transaction));
+                self.write_markers(&transactional_id, actions);
                 self.schedule(&transactional_id);
             } else {
                 tracing::info!(
@@ -176,6 +174,21 @@ impl TransactionShard {
         self.schedule(transactional_id);
     }
 
+    /// Asks for the markers of a transaction whose fate is durable.
+    fn write_markers(&mut self, transactional_id: &Arc<str>, actions: &mut Vec<Action>) {
+        let Some(transaction) = self.transactions.get_mut(transactional_id) else { return };
+        self.last_attempt += 1;
+        transaction.attempt = Some(self.last_attempt);
+        actions.push(Action::Effect(Effect::WriteMarkers(Markers {
+            transactional_id: Arc::clone(transactional_id),
+            attempt: self.last_attempt,
+            producer: transaction.producer(),
+            is_epoch_bumped: transaction.bumps_epochs(),
+            commit: transaction.state == TransactionState::PrepareCommit,
+            partitions: transaction.partitions.keys().cloned().collect(),
+        })));
+    }
+
     /// Puts an id where its next deadline is.
     fn schedule(&mut self, transactional_id: &Arc<str>) {
         let Some(transaction) = self.transactions.get_mut(transactional_id) else { return };
@@ -195,14 +208,4 @@ impl TransactionShard {
             self.schedule.remove(&(scheduled_at, Arc::clone(transactional_id)));
         }
     }
-}
-
-fn write_markers(transactional_id: &Arc<str>, transaction: &Transaction) -> Action {
-    Action::Effect(Effect::WriteMarkers(Markers {
-        transactional_id: Arc::clone(transactional_id),
-        producer: transaction.producer(),
-        is_epoch_bumped: transaction.bumps_epochs(),
-        commit: transaction.state == TransactionState::PrepareCommit,
-        partitions: transaction.partitions.keys().cloned().collect(),
-    }))
 }

@@ -36,6 +36,8 @@ pub(super) struct Transaction {
     started_ms: i64,
     pub(super) updated_ms: i64,
     version: i16,
+    /// The attempt under way to write its markers.
+    pub(super) attempt: Option<u64>,
     /// Numbers of its last record, and of its last durable one.
     pub(super) last_number: u64,
     pub(super) durable_number: u64,
@@ -89,6 +91,7 @@ impl Transaction {
             started_ms: value.started_ms,
             updated_ms: value.updated_ms,
             version: value.version,
+            attempt: None,
             last_number: 0,
             durable_number: 0,
             held: Vec::new(),
@@ -129,11 +132,17 @@ impl Transaction {
         self.epoch >= EPOCH_MAX
     }
 
+    /// Whether the next producer needs an id once the open transaction's is fenced.
+    pub(super) fn is_exhausted_by_fence(&self) -> bool {
+        self.epoch >= EPOCH_MAX - 1
+    }
+
     /// Whether a producer that comes with an id and epoch to recover may do so (KIP-360). Its id may be the one before,
-    /// if the answer that brought the new one was lost.
+    /// if the answer that brought the new one was lost; nobody else has taken over then.
     pub(super) fn is_recoverable_by(&self, producer: ProducerIdentity) -> bool {
         let is_last = producer.id == self.producer_id && (producer.epoch == self.epoch || self.is_retry(producer));
-        self.epoch < 0 || is_last || (producer.id == self.previous_producer_id && producer.epoch >= EPOCH_MAX)
+        let is_before = producer.id == self.previous_producer_id && producer.epoch >= EPOCH_MAX;
+        self.epoch < 0 || is_last || (is_before && self.is_retry(producer))
     }
 
     fn is_retry(&self, producer: ProducerIdentity) -> bool {

@@ -202,6 +202,22 @@ fn what_cannot_be_changed_is_refused_and_changes_nothing() {
 }
 
 #[test]
+fn what_kafka_has_and_we_have_not_is_kept_and_told_once_it_is_set() {
+    let broker = TestBroker::fresh(&[]);
+    let mut client = broker.client();
+    assert!(!described(&mut client, BROKER, THIS).contains_key("num.io.threads"));
+    set(&mut client, THIS, "num.io.threads", "9");
+    let said = strings(&["num.io.threads=9:2", "num.io.threads=8:5"]);
+    assert_eq!(told(&mut client, BROKER, THIS, "num.io.threads"), ("9".to_owned(), 2, said));
+    assert_eq!(alter_in(&mut client, THIS, &[("num.io.threads", SET, Some("none"))], false), 42);
+    assert_eq!(
+        alter_in(&mut client, THIS, &[("ssl.keystore.location", SET, Some("/x"))], false),
+        40,
+        "it would be a lie"
+    );
+}
+
+#[test]
 fn replacing_takes_back_what_is_not_named_of_these_brokers_alone() {
     let broker = TestBroker::fresh(&[]);
     let mut client = broker.client();

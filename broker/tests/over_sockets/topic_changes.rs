@@ -134,7 +134,6 @@ fn ask(client: &mut Client, version: i16, topics: &[(Option<&str>, Uuid)], inclu
         allow_auto_topic_creation: false,
         include_topic_authorized_operations: include,
         include_cluster_authorized_operations: include && (8..=10).contains(&version),
-        ..MetadataRequest::default()
     };
     client.call(&request, version)
 }

@@ -61,7 +61,8 @@ fn a_page_ends_where_its_limit_is_reached_and_names_the_next() {
 fn pages_put_together_are_every_partition_once() {
     let (_broker, mut client) = world();
     for limit in 1..6 {
-        let (mut shown, mut cursor): (Vec<(String, i32)>, Option<(String, i32)>) = (Vec::new(), None);
+        let mut shown: Vec<(String, i32)> = Vec::new();
+        let mut cursor: Option<(String, i32)> = None;
         loop {
             let from = cursor.as_ref().map(|(name, partition)| (name.as_str(), *partition));
             let answer = ask(&mut client, &[], limit, from);

@@ -32,6 +32,8 @@ pub use assignor::{Assignor, TopicPartition};
 pub use config::{GroupConfig, OffsetReset, Polled};
 pub use error::GroupError;
 
+pub(crate) use offsets::{commit, committed};
+
 use machine::{Partitions, View};
 use task::{Command, LastPoll, Task};
 
@@ -144,7 +146,7 @@ impl GroupConsumer {
     /// As [`GroupConsumer::commit`].
     pub async fn commit_offsets(&self, offsets: Vec<CommittedOffset>) -> Result<(), GroupError> {
         let wait = self.client.config.request_timeout;
-        offsets::commit(&self.client, &self.metadata(), &offsets, wait).await
+        commit(&self.client, &self.metadata(), &offsets, wait).await
     }
 
     /// As [`GroupConsumer::commit`], beside the caller: what is to be committed is settled now, the outcome comes with
@@ -153,7 +155,7 @@ impl GroupConsumer {
         let (sender, receiver) = oneshot::channel();
         let (client, group, offsets) = (self.client.clone(), self.metadata(), self.positions());
         self.client.connector.tasks.spawn(async move {
-            let outcome = offsets::commit(&client, &group, &offsets, client.config.request_timeout).await;
+            let outcome = commit(&client, &group, &offsets, client.config.request_timeout).await;
             if let Err(error) = &outcome {
                 tracing::debug!(error = error as &dyn std::error::Error, "offsets were not committed");
             }
@@ -168,7 +170,7 @@ impl GroupConsumer {
     /// # Errors
     /// [`GroupError::Refused`], [`GroupError::Client`].
     pub async fn committed(&self, partitions: &[TopicPartition]) -> Result<Vec<CommittedOffset>, GroupError> {
-        offsets::committed(&self.client, &self.config.group_id, partitions, self.client.config.request_timeout).await
+        committed(&self.client, &self.config.group_id, partitions, self.client.config.request_timeout).await
     }
 
     /// How far each partition held has been handed out, as it would be committed.
@@ -279,10 +281,10 @@ impl GroupConsumer {
     /// Reads partitions from what is committed, or where the configuration says.
     async fn begin(&mut self, added: &[TopicPartition]) -> Result<(), GroupError> {
         let wait = self.client.config.request_timeout;
-        let committed = offsets::committed(&self.client, &self.config.group_id, added, wait).await?;
+        let found = committed(&self.client, &self.config.group_id, added, wait).await?;
         let start = |partition: &TopicPartition| {
             let found =
-                committed.iter().find(|found| found.topic == partition.topic && found.partition == partition.partition);
+                found.iter().find(|found| found.topic == partition.topic && found.partition == partition.partition);
             match (found, self.config.offset_reset) {
                 (Some(found), _) => Offset::At(found.offset),
                 (None, OffsetReset::Earliest) => Offset::Earliest,

@@ -18,7 +18,7 @@ use crate::error::ClientError;
 /// # Errors
 /// [`GroupError::NotOfGeneration`], [`GroupError::Rebalancing`], [`GroupError::NotCommitted`]; [`GroupError::Client`]
 /// when the coordinator could not be reached within `wait`.
-pub(super) async fn commit(
+pub(crate) async fn commit(
     client: &ClientShared,
     group: &GroupMetadata,
     offsets: &[CommittedOffset],
@@ -46,7 +46,7 @@ pub(super) async fn commit(
 /// # Errors
 /// [`GroupError::Refused`]; [`GroupError::Client`] when the coordinator could not be reached, or an open transaction
 /// holds an offset back, for `wait`.
-pub(super) async fn committed(
+pub(crate) async fn committed(
     client: &ClientShared,
     group_id: &str,
     partitions: &[TopicPartition],

@@ -180,7 +180,10 @@ impl Task {
                 Action::Join { delayed } => self.join(delayed),
                 Action::Sync => self.sync(),
                 Action::Leave { member_id } => {
-                    self.asking = None;
+                    if self.asking.take().is_some() {
+                        // A join may hold up what comes behind it on its connection for minutes.
+                        self.pool.close();
+                    }
                     leave = Some(member_id);
                 }
                 Action::FindCoordinator => self.forget_coordinator(),

@@ -4,6 +4,8 @@
 //! A broker without a request in flight gets all that waits for it at once. Beyond that another request is sent only
 //! for batches that are full, so that what is queued while a request is in flight forms the next batch.
 
+mod transactions;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +16,7 @@ use super::ProduceError;
 use super::batch::{Batch, Pending};
 use super::gate::Gate;
 use super::partition::{Identity, Name, Outcome, PartitionQueue, Settled};
-use super::plan::{Expired, Outgoing, Settings, Step, Swept, Wants};
+use super::plan::{Expired, Outgoing, Settings, Step, Wants};
 use super::topic::TopicQueue;
 use crate::backoff::Backoff;
 use crate::metadata::Cluster;
@@ -337,64 +339,6 @@ impl Accumulator {
     pub(super) fn take_unrouted(&mut self) -> Vec<Pending> {
         self.unrouted = 0;
         self.topics.values_mut().flat_map(|topic| topic.unrouted.drain(..)).collect()
-    }
-
-    /// Dooms the transactions of batches that failed.
-    fn note_failures(&mut self, settled: &[Settled]) {
-        for settled in settled {
-            if let Settled::Done(batch, Err(error)) = settled {
-                self.gate.fail(batch.transaction, &AbortCause::of_record(error));
-            }
-        }
-    }
-
-    /// Takes what waits of doomed transactions.
-    pub(super) fn sweep(&mut self) -> Swept {
-        let mut swept = Swept::default();
-        if !self.gate.has_doomed() {
-            return swept;
-        }
-        let gate = &self.gate;
-        for partition in &mut self.partitions {
-            let doomed = partition.queue.take_doomed(|transaction| gate.doom_of(transaction).is_some());
-            swept
-                .batches
-                .extend(doomed.into_iter().filter_map(|batch| Some((gate.error_of(batch.transaction)?, batch))));
-        }
-        for topic in self.topics.values_mut() {
-            for pending in std::mem::take(&mut topic.unrouted) {
-                match gate.error_of(pending.transaction) {
-                    Some(error) => {
-                        self.unrouted -= 1;
-                        swept.records.push((error, pending));
-                    }
-                    None => topic.unrouted.push_back(pending),
-                }
-            }
-        }
-        swept
-    }
-
-    /// Which transaction's records may go out.
-    pub(super) fn gate(&mut self) -> &mut Gate {
-        &mut self.gate
-    }
-
-    /// Partitions with records of the released transaction that it does not include yet.
-    pub(super) fn unenlisted(&self) -> Vec<Slot> {
-        let Some(transaction) = self.gate.enlists() else { return Vec::new() };
-        let lacks = |partition: &Partition| {
-            let waits = partition.queue.head().is_some_and(|head| head.transaction == transaction);
-            waits && partition.enlisted < transaction
-        };
-        let active = self.active.iter().copied();
-        active.filter(|slot| lacks(&self.partitions[*slot])).map(Slot).collect()
-    }
-
-    /// Notes that partitions were added to the released transaction.
-    pub(super) fn enlist(&mut self, slots: &[Slot]) {
-        let Some(transaction) = self.gate.enlists() else { return };
-        slots.iter().for_each(|Slot(slot)| self.partitions[*slot].enlisted = transaction);
     }
 
     /// Why the producer has ended, if it has.

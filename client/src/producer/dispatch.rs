@@ -35,7 +35,7 @@ pub(crate) struct Dispatch {
     /// Wakes the producer's task: there is something to connect to, look up or wait for.
     pub(super) wake: Notify,
     /// What batches carry when the producer is transactional.
-    transactional_id: Option<String>,
+    pub(super) transactional_id: Option<String>,
     /// Wakes whoever sees to the transactions: one is doomed, or wants partitions added to it.
     pub(super) transactions: Notify,
     this: Weak<Self>,
@@ -231,17 +231,6 @@ impl Dispatch {
         }
     }
 
-    /// Produce versions that mean what the producer wants: from 12 on a broker adds partitions to the transaction.
-    fn versions(&self) -> (i16, i16) {
-        if self.transactional_id.is_none() {
-            return (0, i16::MAX);
-        }
-        match self.lock().accumulator.gate().enlists() {
-            Some(_) => (0, request::FIRST_TO_ENLIST - 1),
-            None => (request::FIRST_TO_ENLIST, i16::MAX),
-        }
-    }
-
     fn submit(&self, connection: &Arc<Connection>, encoded: Vec<(Target, Bytes)>, sent: Sent, timeout: Duration) {
         let timeout_ms = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
         let message = request::build(self.transactional_id.clone(), self.acks.code(), timeout_ms, encoded);
@@ -305,23 +294,6 @@ impl Dispatch {
         self.sweep();
     }
 
-    /// Fails what waits of doomed transactions and has whoever sees to the transactions told.
-    pub(super) fn sweep(&self) {
-        let (swept, news) = {
-            let mut state = self.lock();
-            (state.accumulator.sweep(), state.accumulator.gate().has_news())
-        };
-        for (error, batch) in swept.batches {
-            batch.settle(Err(error));
-        }
-        for (error, pending) in swept.records {
-            let _ = pending.delivery.send(Err(error));
-        }
-        if news {
-            self.transactions.notify_one();
-        }
-    }
-
     /// Tells fates; after a fatal one the producer has ended and what had no partition yet fails, too.
     fn settle(&self, settled: Vec<Settled>) {
         for settled in settled {
@@ -376,11 +348,6 @@ impl Dispatch {
             let _ = pending.delivery.send(Err(error));
         }
         self.sweep();
-    }
-
-    /// Whether its records belong to transactions.
-    pub(super) fn is_transactional(&self) -> bool {
-        self.transactional_id.is_some()
     }
 
     /// Gives the producer an id.

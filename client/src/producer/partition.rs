@@ -14,6 +14,8 @@
 //! 6. In a transaction they are not given up at all: a batch that fails dooms the transaction, and the one after its
 //!    abort comes with another identity and begins at 0.
 
+mod transactions;
+
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -178,16 +180,6 @@ impl PartitionQueue {
         Some(batch)
     }
 
-    /// Begins a new sequence when a transaction came with another identity than the one before: nothing of the earlier
-    /// one is in flight any more.
-    fn enter(&mut self, identity: Identity) {
-        if self.sequence.is_none_or(|(known, _)| known != identity) {
-            self.sequence = Some((identity, 0));
-            (self.acknowledged, self.abandoned, self.failures) = (None, None, 0);
-            self.stamped.clear();
-        }
-    }
-
     /// Whether nothing waits to be sent.
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty()
@@ -201,13 +193,6 @@ impl PartitionQueue {
     /// Takes everything that waits.
     pub(super) fn take_all(&mut self) -> Vec<Batch> {
         self.queue.drain(..).collect()
-    }
-
-    /// Takes what waits of the transactions that `is_doomed` names.
-    pub(super) fn take_doomed(&mut self, is_doomed: impl Fn(u64) -> bool) -> Vec<Batch> {
-        let (doomed, kept) = self.queue.drain(..).partition(|batch| is_doomed(batch.transaction));
-        self.queue = kept;
-        doomed.into()
     }
 
     /// Takes in the outcome of an attempt; `backoff` is how long to wait after a failure.

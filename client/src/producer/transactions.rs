@@ -8,6 +8,7 @@ use super::accumulator::Slot;
 use super::dispatch::{Dispatch, Hurry};
 use super::gate::Doomed;
 use super::partition::Identity;
+use super::request::FIRST_TO_ENLIST;
 use super::{DeliveryHandle, ProduceError, Producer, ProducerRecord};
 use crate::connection::Pool;
 use crate::transaction::AbortCause;
@@ -120,5 +121,38 @@ impl Dispatch {
         let hurry = Hurry(self.clone());
         self.drive();
         hurry
+    }
+
+    /// Whether its records belong to transactions.
+    pub(super) fn is_transactional(&self) -> bool {
+        self.transactional_id.is_some()
+    }
+
+    /// Produce versions that mean what the producer wants: from 12 on a broker adds partitions to the transaction.
+    pub(super) fn versions(&self) -> (i16, i16) {
+        if self.transactional_id.is_none() {
+            return (0, i16::MAX);
+        }
+        match self.lock().accumulator.gate().enlists() {
+            Some(_) => (0, FIRST_TO_ENLIST - 1),
+            None => (FIRST_TO_ENLIST, i16::MAX),
+        }
+    }
+
+    /// Fails what waits of doomed transactions and has whoever sees to the transactions told.
+    pub(super) fn sweep(&self) {
+        let (swept, news) = {
+            let mut state = self.lock();
+            (state.accumulator.sweep(), state.accumulator.gate().has_news())
+        };
+        for (error, batch) in swept.batches {
+            batch.settle(Err(error));
+        }
+        for (error, pending) in swept.records {
+            let _ = pending.delivery.send(Err(error));
+        }
+        if news {
+            self.transactions.notify_one();
+        }
     }
 }

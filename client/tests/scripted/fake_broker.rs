@@ -158,6 +158,7 @@ impl FakeBroker {
 }
 
 async fn serve_connection(mut stream: TcpStream, state: Arc<Mutex<State>>, port: u16) {
+    stream.set_nodelay(true).unwrap();
     loop {
         let Ok(length) = stream.read_i32().await else { return };
         let mut request = BytesMut::zeroed(length as usize);

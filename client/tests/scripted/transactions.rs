@@ -201,6 +201,33 @@ async fn failure_aborts_what_was_begun_behind_it_in_version_1() {
     check_doom(false).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn transaction_is_never_committed_without_a_record_that_failed() {
+    let (broker, client) = start(true, 0).await;
+    let producer = producer(&client).await;
+    broker.on_produce(|request| match request % 3 {
+        1 => Action::Refuse(ErrorCode::InvalidRecord),
+        _ => Action::Serve,
+    });
+    let mut expected = Vec::new();
+    for number in 0..300_u64 {
+        let transaction = producer.begin().await.unwrap();
+        // Two requests, of which a third is refused, whichever is told first.
+        for partition in 0..PARTITIONS {
+            drop(transaction.send(record(partition, number)).await);
+        }
+        match transaction.commit().await {
+            Ok(()) => expected.push(number.to_string()),
+            Err(error) => assert_eq!(error.class(), TransactionErrorClass::Abortable, "{error}"),
+        }
+    }
+    assert!(!expected.is_empty());
+    for partition in 0..PARTITIONS {
+        assert_eq!(broker.committed(partition), expected);
+    }
+    client.shutdown().await;
+}
+
 #[tokio::test]
 async fn record_into_a_doomed_transaction_is_refused_with_the_cause() {
     let (broker, client) = start(true, 0).await;

@@ -27,7 +27,7 @@ struct Pure {
     but: Option<&'static str>,
 }
 
-const PURE: [Pure; 6] = [
+const PURE: [Pure; 7] = [
     Pure { folder: "wire/src/", also: &[], but: None },
     Pure { folder: "wire/derive/src/", also: &[], but: None },
     Pure { folder: "cdc/src/pgoutput/", also: &[], but: None },
@@ -37,6 +37,8 @@ const PURE: [Pure; 6] = [
     Pure { folder: "broker/src/log/", also: &["pillion_wire::messages"], but: Some("broker/src/log/simulation") },
     // The group's state machine; the coordinator gives it the time and does what it decides.
     Pure { folder: "broker/src/groups/", also: &[], but: Some("broker/src/groups/coordinator") },
+    // The transactional ids' state machine, likewise.
+    Pure { folder: "broker/src/transactions/", also: &[], but: Some("broker/src/transactions/coordinator") },
 ];
 
 fn complaints(path: &str, source: &str, also: &[&str]) -> Vec<String> {

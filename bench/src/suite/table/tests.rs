@@ -41,6 +41,19 @@ fn what_was_not_measured_is_left_out_and_what_cannot_be_judged_says_so() {
 }
 
 #[test]
+fn a_load_can_be_held_against_another_one_of_kafkas() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut results = results(&folder);
+    let mut figures = Figures::default();
+    figures.add("records_per_s", 500.0);
+    results.add(1, Side::Pillion, "produce, synced", figures).unwrap();
+    let goal = |factor| Goal::OfKafkaLoad(Bound::AtLeast, factor, "produce");
+    let table = render(&[row("produce, synced", goal(2.0)), row("produce, synced", goal(2.1))], &results);
+    assert!(table.contains("| written: 250 records/s | 2×    | ≥ 2× written   | yes |"), "{table}");
+    assert!(table.contains("| 2×    | ≥ 2.1× written | no  |"), "{table}");
+}
+
+#[test]
 fn every_measurement_is_a_line_of_json() {
     let folder = tempfile::tempdir().unwrap();
     let results = results(&folder);

@@ -126,6 +126,24 @@ fn what_can_change_at_run_time_is_what_kafka_lets_change() {
         "producer.id.expiration.ms",
         "unclean.leader.election.enable",
     ];
-    let is_dynamic = |key: &str| setting(key).expect("it is known").is_dynamic;
+    let is_dynamic = |key: &str| setting(key).expect("it is known").is_dynamic();
     assert!(!read_only.into_iter().any(is_dynamic) && dynamic.into_iter().all(is_dynamic));
+}
+
+#[test]
+fn what_has_no_effect_is_checked_and_kept() {
+    let start = started(&[]);
+    let threads = set(&start, THIS, "num.io.threads", " 16 ");
+    assert_eq!(threads.entries(THIS)["num.io.threads"], "16");
+    assert_eq!(
+        said(&threads, "num.io.threads"),
+        [Some("16"), None, None, Some("8")].map(|text| text.map(str::to_owned))
+    );
+    let none = ConfigChange::Set("none".to_owned());
+    assert!(start.changed(THIS, [("num.io.threads", none)]).is_err());
+    assert!(BrokerConfig::new("", "").set("num.io.threads", "16").is_err(), "a start with it would promise something");
+    for row in super::super::kept() {
+        let default = (row.show)(&start.config);
+        assert!(default.is_empty() || row.take(&mut start.config.clone(), &default).is_ok(), "{}={default}", row.key);
+    }
 }

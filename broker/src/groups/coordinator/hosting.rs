@@ -14,6 +14,7 @@ use super::super::moment::{Moment, MonotonicMs};
 use super::super::record_codec::{self, DecodedRecord};
 use super::super::shard::GroupShard;
 use crate::hosting::{Persisted, Shard};
+use crate::partition::MarkerGuard;
 
 impl Persisted for Persist {
     fn approximate_bytes(&self) -> usize {
@@ -30,8 +31,12 @@ impl Persisted for Persist {
 
     fn producer(&self) -> Option<BatchProducer> {
         // Offsets have no sequence: a commit made twice is the same as one made once.
-        let Producer { id, epoch } = self.producer?;
+        let Producer { id, epoch, .. } = self.producer?;
         Some(BatchProducer { id, epoch, base_sequence: -1, transactional: true })
+    }
+
+    fn guard(&self) -> Option<MarkerGuard> {
+        self.producer?.guard
     }
 }
 
@@ -43,6 +48,9 @@ impl Shard for GroupShard {
 
     /// `offsets.retention.check.interval.ms`, Kafka's default.
     const LOOK_THROUGH: Duration = Duration::from_secs(600);
+
+    /// Committed offsets can be fetched.
+    const SERVES_OFFLINE: bool = true;
 
     fn new(limits: Arc<GroupLimits>) -> Self {
         Self::new(limits)

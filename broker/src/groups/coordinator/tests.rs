@@ -1,6 +1,7 @@
 //! The coordinator on partitions whose disk loses power, refuses writes, or does not sync for a while.
 
 mod node;
+mod transactions;
 
 use std::sync::Arc;
 use std::time::Duration;

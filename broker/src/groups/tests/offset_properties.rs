@@ -107,7 +107,7 @@ impl World {
         let (topic, partition) = PARTITIONS[at];
         let mut commit = self.harness.commit_request("", -1, 0);
         commit.offsets = vec![partition_offset(topic, partition, self.next_offset, "")];
-        commit.producer = producer_id.map(|id| Producer { id, epoch: 0 });
+        commit.producer = producer_id.map(|id| Producer { id, epoch: 0, guard: None });
         let waiter = self.harness.commit_with(commit);
         self.commits.insert(waiter, self.next_offset);
         self.next_offset += 1;

@@ -372,7 +372,7 @@ impl World {
 
 /// Every client has a producer of its own.
 fn producer(client: usize) -> Producer {
-    Producer { id: i64::try_from(client).unwrap(), epoch: 0 }
+    Producer { id: i64::try_from(client).unwrap(), epoch: 0, guard: None }
 }
 
 /// What the leader gives a member: its name, which for a static one outlives its member id.

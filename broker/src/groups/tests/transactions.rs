@@ -171,7 +171,7 @@ fn the_member_that_read_is_checked_as_for_any_commit() {
         ("", -1, ErrorCode::None),
     ] {
         let mut commit = harness.commit_request(member_id, asked, 7);
-        commit.producer = Some(Producer { id: 1, epoch: 0 });
+        commit.producer = Some(Producer { id: 1, epoch: 0, guard: None });
         let waiter = harness.commit_with(commit);
         assert_eq!(results(&mut harness, waiter), [error], "{member_id:?} {asked}");
     }
@@ -190,7 +190,7 @@ fn a_static_member_that_was_replaced_is_fenced_in_transactions_too() {
     again.group_instance_id = Some(Arc::from("one"));
     harness.join(again);
     let mut commit = harness.commit_request(&joined.member_id, joined.generation, 7);
-    commit.producer = Some(Producer { id: 1, epoch: 0 });
+    commit.producer = Some(Producer { id: 1, epoch: 0, guard: None });
     commit.group_instance_id = Some(Arc::from("one"));
     let waiter = harness.commit_with(commit);
     assert_eq!(results(&mut harness, waiter), [ErrorCode::FencedInstanceId]);
@@ -202,7 +202,7 @@ fn a_transaction_may_commit_between_join_and_assignment() {
     let (leader, waiter) = harness.join_new();
     let generation = harness.join_answer(waiter).unwrap().generation;
     let mut commit = harness.commit_request(&leader, generation, 7);
-    commit.producer = Some(Producer { id: 1, epoch: 0 });
+    commit.producer = Some(Producer { id: 1, epoch: 0, guard: None });
     let waiter = harness.commit_with(commit);
     assert_eq!(results(&mut harness, waiter), CONFIRMED, "the producer's epoch fences it, as in Kafka");
 }
@@ -214,7 +214,7 @@ fn a_transactional_commit_does_not_show_that_a_member_lives() {
     for _ in 0..2 {
         harness.pass(Duration::from_secs(6));
         let mut commit = harness.commit_request(&leader, generation, 7);
-        commit.producer = Some(Producer { id: 1, epoch: 0 });
+        commit.producer = Some(Producer { id: 1, epoch: 0, guard: None });
         harness.commit_with(commit);
     }
     assert_eq!(harness.heartbeat(&leader, generation), ErrorCode::UnknownMemberId);

@@ -6,7 +6,9 @@ use pillion_wire::messages::describe_configs::{DescribeConfigsResourceResult, De
 
 use super::{source, synonym};
 use crate::broker::BrokerState;
-use crate::config::{BrokerConfig, FIXED_KEYS, Layer, ListenerConfig, Scope, Setting, SettingsInForce, setting, table};
+use crate::config::{
+    BrokerConfig, FIXED_KEYS, Layer, ListenerConfig, Scope, Setting, SettingsInForce, kept, setting, table,
+};
 use crate::topic_config::{ConfigKind, TopicConfigKey};
 
 /// Settings that hold where another one is unset.
@@ -26,10 +28,13 @@ impl BrokerSettings {
         Self(broker.settings.in_force())
     }
 
-    /// All of them.
+    /// All of them; those that have no effect only where somebody set them.
     pub(super) fn describe(&self) -> Vec<DescribeConfigsResourceResult> {
+        let is_set = |setting: &&Setting| {
+            [Scope::ThisBroker, Scope::EveryBroker].iter().any(|scope| self.0.entries(*scope).contains_key(setting.key))
+        };
         let fixed = FIXED_KEYS.iter().map(|key| self.fixed(key));
-        fixed.chain(table().map(|setting| self.one(setting))).collect()
+        fixed.chain(table().chain(kept().filter(is_set)).map(|setting| self.one(setting))).collect()
     }
 
     /// What was set for every broker while they run.
@@ -45,12 +50,6 @@ impl BrokerSettings {
             })
         };
         entries.filter_map(describe).collect()
-    }
-
-    /// Where a topic's value comes from when the topic does not say. kafka-topics shows everything that is not a
-    /// default as the topic's own.
-    pub(crate) fn source_of(&self, key: &TopicConfigKey) -> i8 {
-        self.synonyms_of(key).first().map_or(source(Layer::BuiltIn), |first| first.source)
     }
 
     /// What a topic's setting falls back to, nearest first. What is built in under another unit's name is told only
@@ -71,7 +70,7 @@ impl BrokerSettings {
             said.map(move |(key, value)| synonym(key, value, source(layer)))
         };
         let set = Layer::ALL.into_iter().filter(|layer| *layer != Layer::BuiltIn).flat_map(of_layer);
-        set.chain(of_layer(Layer::BuiltIn).last()).collect()
+        set.chain(of_layer(Layer::BuiltIn).next_back()).collect()
     }
 
     fn one(&self, setting: &Setting) -> DescribeConfigsResourceResult {
@@ -110,7 +109,10 @@ impl BrokerSettings {
             }
             "broker.id" => (ConfigKind::Int, config.node_id.to_string(), node_id_layer(config), "the same as node.id"),
             "delete.topic.enable" => (ConfigKind::Boolean, "true".to_owned(), Layer::BuiltIn, "topics can be deleted"),
-            // default.replication.factor, offsets.topic.replication.factor
+            "offsets.topic.replication.factor" => {
+                (ConfigKind::Short, "1".to_owned(), Layer::BuiltIn, "there is one node")
+            }
+            // default.replication.factor
             _ => (ConfigKind::Int, "1".to_owned(), Layer::BuiltIn, "there is one node"),
         };
         DescribeConfigsResourceResult {
@@ -134,7 +136,7 @@ fn node_id_layer(config: &BrokerConfig) -> Layer {
 fn described(setting: &Setting) -> DescribeConfigsResourceResult {
     DescribeConfigsResourceResult {
         name: setting.key.to_owned(),
-        read_only: !setting.is_dynamic,
+        read_only: !setting.is_dynamic(),
         config_type: setting.kind as i8,
         documentation: Some(setting.documentation.to_owned()),
         ..DescribeConfigsResourceResult::default()

@@ -1,7 +1,7 @@
 //! What a transactional batch is asked before it opens a transaction in its partition (KIP-890).
 //!
 //! Up to version 11 the client has added the partition by AddPartitionsToTxn, and the coordinator is asked whether that
-//! is so. From version 12 on the request itself adds it: the coordinator writes that down first, and the appends follow.
+//! is so. From version 12 on the request itself adds it first: the coordinator writes that down, and is asked all the same.
 //! While a transaction of the producer's epoch is open in the partition, nothing is asked.
 
 use std::sync::Arc;
@@ -28,10 +28,8 @@ const TRIES_MAX: usize = 1_000;
 /// What was found out about the request's transaction.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Gate {
-    /// Nothing: ask where a batch would open a transaction.
+    /// Nothing speaks against it: ask where a batch would open a transaction.
     Verify,
-    /// The partitions have been added.
-    Added,
     /// The coordinator refused to add them.
     Refused(ErrorCode),
 }
@@ -71,7 +69,7 @@ impl Addition {
     pub(super) async fn take_in(self, broker: &BrokerState) -> Gate {
         let Self { transactional_id, producer, partitions } = self;
         let added = broker.transactions.add(&transactional_id, producer, partitions).await;
-        added.map_or_else(Gate::Refused, |()| Gate::Added)
+        added.map_or_else(Gate::Refused, |()| Gate::Verify)
     }
 }
 
@@ -98,17 +96,14 @@ pub(super) fn append(
         // From before the question, so that a marker written after the answer is noticed.
         let guard = partition.guard(producer.id, producer.epoch);
         if guard.is_some() {
-            match gate {
-                Gate::Added => {}
-                Gate::Refused(error) => return refuse(error),
-                Gate::Verify if version >= ADDS_SINCE => return refuse(ErrorCode::InvalidTxnState),
-                Gate::Verify => {
-                    let here = (Arc::clone(partition.topic()), partition.index());
-                    let shard = call.broker.transactions.shard(transactional_id);
-                    if let Err(error) = shard.and_then(|shard| shard.verify(transactional_id, producer, &here)) {
-                        return refuse(error);
-                    }
-                }
+            if let Gate::Refused(error) = gate {
+                return refuse(error);
+            }
+            // Also when it has just been added: that may have ended since, and the batch may be another producer's.
+            let here = (Arc::clone(partition.topic()), partition.index());
+            let shard = call.broker.transactions.shard(transactional_id);
+            if let Err(error) = shard.and_then(|shard| shard.verify(transactional_id, producer, &here)) {
+                return refuse(error);
             }
         }
         match partition.append_in_transaction(batch, header, guard) {

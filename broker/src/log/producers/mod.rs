@@ -140,6 +140,19 @@ impl ProducerStates {
         }
     }
 
+    /// Offset of the first record of a transaction without a marker that no power cut can take back: with
+    /// `log.durability=async` it may be before [`ProducerStates::first_unstable_offset`].
+    pub(crate) fn first_undurable_offset(&self) -> Option<i64> {
+        self.known.as_ref()?.transactions.first_undurable_offset()
+    }
+
+    /// What is below `durable_end` is on disk.
+    pub(crate) fn durable_end_moved(&mut self, durable_end: i64) {
+        if let Some(known) = &mut self.known {
+            known.transactions.durable_below(durable_end);
+        }
+    }
+
     /// The last stable offset that a completed transaction leaves, as the transaction index notes it: the first offset
     /// of a transaction still open, else `next_offset`, the offset behind the marker. To be asked right after
     /// [`ProducerStates::note_marker`].

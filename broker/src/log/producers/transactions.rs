@@ -33,8 +33,10 @@ pub(crate) struct OpenTransaction {
 pub(super) struct Transactions {
     /// Producer ids of those without a marker.
     open: BTreeMap<i64, i64>,
-    /// Marker offsets of those whose marker a power cut could still take back.
+    /// Marker offsets of those whose marker is not below the high watermark.
     unsettled: BTreeMap<i64, i64>,
+    /// Marker offsets of those whose marker a power cut could still take back.
+    undurable: BTreeMap<i64, i64>,
     log_start_offset: i64,
 }
 
@@ -46,6 +48,7 @@ impl Transactions {
     pub(super) fn complete(&mut self, completed: &CompletedTransaction) {
         self.open.remove(&completed.first_offset);
         self.unsettled.insert(completed.first_offset, completed.last_offset);
+        self.undurable.insert(completed.first_offset, completed.last_offset);
     }
 
     pub(super) fn settle_below(&mut self, high_watermark: i64) {
@@ -54,10 +57,17 @@ impl Transactions {
         }
     }
 
+    pub(super) fn durable_below(&mut self, durable_end: i64) {
+        if !self.undurable.is_empty() {
+            self.undurable.retain(|_, marker_offset| *marker_offset >= durable_end);
+        }
+    }
+
     pub(super) fn truncate(&mut self, log_start_offset: i64) {
         self.log_start_offset = self.log_start_offset.max(log_start_offset);
         // What is deleted was below the high watermark.
         self.settle_below(log_start_offset);
+        self.durable_below(log_start_offset);
     }
 
     pub(super) fn first_unstable_offset(&self) -> Option<i64> {
@@ -65,6 +75,12 @@ impl Transactions {
         let unsettled = self.unsettled.first_key_value().map(|(first_offset, _)| *first_offset);
         // DeleteRecords may have taken the front of a transaction that is still open.
         first.into_iter().chain(unsettled).min().map(|offset| offset.max(self.log_start_offset))
+    }
+
+    pub(super) fn first_undurable_offset(&self) -> Option<i64> {
+        let undurable = self.undurable.first_key_value().map(|(first_offset, _)| *first_offset);
+        let first = self.first_open_offset().into_iter().chain(undurable).min();
+        first.map(|offset| offset.max(self.log_start_offset))
     }
 
     pub(super) fn first_open_offset(&self) -> Option<i64> {
@@ -77,6 +93,6 @@ impl Transactions {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.open.is_empty() && self.unsettled.is_empty()
+        self.open.is_empty() && self.unsettled.is_empty() && self.undurable.is_empty()
     }
 }

@@ -29,7 +29,12 @@ impl Log {
             }
             self.files.forget(*base);
         }
-        if bases.is_empty() { Ok(()) } else { self.remove_old_quarantined() }
+        if bases.is_empty() {
+            return Ok(());
+        }
+        self.remove_old_quarantined()?;
+        // They must not be taken for the log's when what precedes them is gone.
+        self.files.disk().sync_directory(self.files.directory())
     }
 
     fn remove_old_quarantined(&self) -> io::Result<()> {

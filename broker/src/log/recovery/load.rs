@@ -21,12 +21,14 @@ pub(super) struct Trust {
     pub(super) below: i64,
     /// Nothing from this offset on is the log's.
     pub(super) end: i64,
-    /// Offsets may be missing anywhere.
-    pub(super) may_miss_offsets: bool,
+    /// Below this offset compaction may have left some out.
+    pub(super) may_miss_below: i64,
 }
 
 impl Log {
     pub(super) fn load_segments(&mut self, bases: &[i64], trust: &Trust, now_ms: i64) -> io::Result<()> {
+        // Where empty segments begin behind a hole: how many precede them, and where those end.
+        let mut hole = None;
         for (place, base) in bases.iter().copied().enumerate() {
             let next = bases.get(place + 1).copied();
             // Where the recovery point is the next segment's begin, it may be older than the roll: this one's end must
@@ -35,14 +37,17 @@ impl Log {
             match next {
                 Some(next) if is_trusted => self.load_sealed(base, next, trust.everything, now_ms)?,
                 _ => {
+                    let (before, count) = (self.next_offset, self.segments.len());
                     let is_whole = self.load_scanned(base, trust, now_ms)?;
                     let end = self.next_offset;
-                    let follows = |next: i64| next == end || is_whole && Self::follows(next, end, trust);
-                    let goes_on = next.is_none_or(follows);
+                    hole = if end > base { None } else { hole.or((base > before).then_some((count, before))) };
+                    let goes_on = next.is_none_or(|next| next == end || is_whole && Self::follows(next, end, trust));
                     if !goes_on || self.next_offset >= trust.end {
                         // What is missing below the recovery point is told of: nothing is touched then.
-                        let is_durable = self.next_offset < trust.below;
-                        return if is_durable { Ok(()) } else { self.quarantine(&bases[place + 1..]) };
+                        if self.next_offset >= trust.below {
+                            self.quarantine(&bases[place + 1..])?;
+                        }
+                        break;
                     }
                     if next.is_some() {
                         self.seal_last()?;
@@ -50,7 +55,18 @@ impl Log {
                 }
             }
         }
-        Ok(())
+        match hole.filter(|(_, end)| !trust.everything && *end >= trust.below) {
+            Some((count, end)) => self.drop_behind(count, end),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes out the segments behind the first `count`: there is no batch in them, and they do not begin at `end`.
+    fn drop_behind(&mut self, count: usize, end: i64) -> io::Result<()> {
+        let bases: Vec<_> = self.segments.drain(count..).map(|segment| segment.base_offset).collect();
+        bases.iter().for_each(|base| self.forget_dirty(*base));
+        self.next_offset = end;
+        self.quarantine(&bases)
     }
 
     /// Takes a segment in that was closed and synced: its file and its indexes are as they should be, or the indexes
@@ -102,7 +118,7 @@ impl Log {
     /// Takes a closed segment in by its batches, and makes its indexes again.
     fn index_again(&mut self, base: i64, next: i64, length: u64, now_ms: i64) -> io::Result<()> {
         tracing::info!(directory = %self.files.directory().display(), segment = base, "making a segment's indexes again");
-        let everything = Trust { everything: true, below: i64::MAX, end: i64::MAX, may_miss_offsets: true };
+        let everything = Trust { everything: true, below: i64::MAX, end: i64::MAX, may_miss_below: i64::MAX };
         self.next_offset = base;
         end_of_batches(&self.files.open_existing(base, FileKind::Log)?, base, 0, length)?;
         self.scan_into(self.without_indexes(base, now_ms)?, 0, &everything)?;
@@ -235,11 +251,9 @@ impl Log {
         Ok(cut == 0)
     }
 
-    /// Whether a batch at `offset` continues a log that ends at `end`. Only compaction leaves offsets out, and only of
-    /// what is below the recovery point, unless nobody knows that any more.
+    /// Whether a batch at `offset` continues a log that ends at `end`.
     fn follows(offset: i64, end: i64, trust: &Trust) -> bool {
-        let may_miss = trust.everything || trust.may_miss_offsets || end < trust.below;
-        offset == end || may_miss && offset > end
+        offset == end || offset > end && end < trust.may_miss_below
     }
 
     fn seal_last(&mut self) -> io::Result<()> {

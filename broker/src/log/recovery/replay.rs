@@ -41,6 +41,7 @@ impl Log {
         self.epochs.reach_back_to(self.log_start_offset);
         self.producers.truncate(self.log_start_offset);
         self.producers.high_watermark_moved(self.next_offset);
+        self.producers.durable_end_moved(self.next_offset);
         Ok(())
     }
 
@@ -167,6 +168,9 @@ impl Log {
                 } else {
                     self.producers.note(&header);
                 }
+            }
+            if scanner.position() < self.segments[place].size {
+                return Err(LogError::Damaged { path, position: scanner.position() });
             }
         }
         Ok(())

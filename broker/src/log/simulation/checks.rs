@@ -102,7 +102,7 @@ impl Simulation {
     }
 
     /// A batch is one that was appended; where nothing was compacted, to the byte.
-    fn check_batch(&self, batch: &Visible) {
+    pub(super) fn check_batch(&self, batch: &Visible) {
         let header = &batch.header;
         let expected = self.model.batch_at(header.base_offset).unwrap_or_else(|| panic!("{header:?} is nobody's"));
         if header.base_offset >= self.model.compacted_below() {

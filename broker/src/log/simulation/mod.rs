@@ -14,6 +14,7 @@ mod model;
 mod operations;
 mod reader;
 mod recovered;
+mod rotting;
 mod run;
 
 use std::panic::AssertUnwindSafe;

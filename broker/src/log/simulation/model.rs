@@ -75,6 +75,8 @@ pub(super) struct Model {
     pub(super) durable_end: i64,
     /// Where a log began anew, all of which was deleted before it was on disk.
     pub(super) began_anew: i64,
+    /// A start did not know the recovery point, nor which offsets compaction left out.
+    pub(super) may_have_holes: bool,
     /// The furthest log start that was written down durably.
     pub(super) start_durable: i64,
     /// The furthest log start decided.
@@ -115,6 +117,13 @@ impl Model {
         assert!(end >= self.durable_end, "the log ends at {end}, {} was on disk", self.durable_end);
         (self.high_watermark, self.durable_end) = (end, end);
         self.producers.rebuild(&self.batches);
+    }
+
+    /// Nobody knows where the log starts: everything there is of it is the log's, and looked at.
+    pub(super) fn lost_log_start(&mut self) {
+        (self.start_durable, self.last_stable_durable) = (0, 0);
+        self.fronts.clear();
+        self.forgotten.clear();
     }
 
     /// The batch that begins at `offset`.

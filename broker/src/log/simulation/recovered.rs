@@ -1,6 +1,7 @@
 //! What must hold of a log that was opened again.
 
 use super::expected_producers::Expected;
+use super::reader::read_all;
 use super::run::Simulation;
 
 impl Simulation {
@@ -24,6 +25,23 @@ impl Simulation {
         self.check_producers(start);
         self.check_step();
         self.check_all();
+    }
+
+    /// After a power cut and without a recovery point, what was on disk for sure is there, and nothing that was not
+    /// appended; behind that a crash may have left holes.
+    pub(super) fn check_durable(&mut self) {
+        let log = &self.broker.log;
+        let (start, end) = (log.log_start_offset(), log.end());
+        assert!(end.offset >= self.model.durable_end, "the log ends at {}", end.offset);
+        let visible = read_all(log, start, end, &mut self.random);
+        self.model.batches.extend(self.model.in_flight.take());
+        visible.iter().for_each(|batch| self.check_batch(batch));
+        let from = start.max(self.model.compacted_below());
+        for expected in self.model.batches.iter().map(|batch| &batch.header) {
+            let is_wanted = expected.base_offset >= from && expected.next_offset() <= self.model.durable_end;
+            let is_there = visible.iter().any(|batch| batch.header.base_offset == expected.base_offset);
+            assert!(is_there || !is_wanted, "{expected:?} was on disk");
+        }
     }
 
     /// Producers are known with their last batches; those whose records are all deleted may be forgotten.

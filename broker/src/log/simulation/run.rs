@@ -8,10 +8,11 @@ use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::broker::{DIRECTORY, SimulatedBroker, Synced};
+use super::broker::{DIRECTORY, ROOT, SimulatedBroker, Synced};
 use super::checks::Held;
 use super::model::Model;
 use super::operations::{Change, Operation, pick};
+use crate::checkpoints::{CHECKPOINTS, LOG_STARTS};
 use crate::disk::{Disk, SimulatedDisk};
 use crate::log::{LogConfig, LogError};
 
@@ -29,6 +30,8 @@ pub(super) struct Simulation {
     pub(super) random: StdRng,
     pub(super) held: Vec<Held>,
     open_files: usize,
+    /// Nothing more can be foreseen.
+    is_over: bool,
     pub(super) story: Story,
 }
 
@@ -54,8 +57,12 @@ pub(super) fn run(seed: u64, story: &Story) {
     story.lock().push(format!("{config:?}, async {is_async}"));
     let broker = SimulatedBroker::start(&disk, config, 1_000_000, -1, (open_files, is_async), |_| ()).expect("starts");
     let (model, story) = (Model::default(), Arc::clone(story));
-    let mut simulation = Simulation { disk, broker, model, random, held: Vec::new(), open_files, story };
+    let mut simulation =
+        Simulation { disk, broker, model, random, held: Vec::new(), open_files, is_over: false, story };
     for _ in 0..STEPS {
+        if simulation.is_over {
+            return;
+        }
         let operation = Operation::draw(&mut simulation.random);
         simulation.story.lock().push(format!("{operation:?}"));
         simulation.broker.now_ms += simulation.random.random_range(0..20);
@@ -66,7 +73,13 @@ pub(super) fn run(seed: u64, story: &Story) {
             None => simulation.check_step(),
         }
     }
-    simulation.restart(End::PowerCut);
+    let crashes = !simulation.random.random_ratio(1, 4);
+    if crashes {
+        simulation.restart(End::PowerCut);
+    }
+    if !simulation.is_over && (!crashes || simulation.random.random_ratio(1, 3)) {
+        simulation.rot();
+    }
 }
 
 fn config(random: &mut StdRng) -> LogConfig {
@@ -207,6 +220,9 @@ impl Simulation {
         self.disk.cut_power_at(0);
         self.disk.fail_nth_operation(0);
         self.disk.set_capacity(u64::MAX);
+        if self.random.random_ratio(1, 10) {
+            self.lose_checkpoint();
+        }
         let mut cuts = if self.random.random_ratio(1, 3) { self.random.random_range(1..3) } else { 0 };
         self.broker = loop {
             if cuts > 0 {
@@ -234,21 +250,44 @@ impl Simulation {
             End::SyncFailed => assert_eq!(found, self.model.durable_end.max(self.broker.log.log_start_offset())),
             _ => {}
         }
-        self.check_recovered();
+        self.is_over = std::mem::take(&mut self.model.may_have_holes) && power_was_cut;
+        if self.is_over { self.check_durable() } else { self.check_recovered() }
+    }
+
+    /// A checkpoint file is gone, or holds something else.
+    fn lose_checkpoint(&mut self) {
+        let lost = pick(&mut self.random, &CHECKPOINTS);
+        let content =
+            pick(&mut self.random, &[None, Some(&b""[..]), Some(b"0\n1\nt 0 "), Some(&[0; 12]), Some(b"\xFF")]);
+        self.story.lock().push(format!("= {lost} is lost: {content:?}"));
+        let path = Path::new(ROOT).join(lost);
+        let done = match content {
+            Some(content) => self.disk.replace_small(&path, content),
+            None => self.disk.remove(&path).and_then(|()| self.disk.sync_directory(Path::new(ROOT))),
+        };
+        done.expect("writes");
+        if lost == LOG_STARTS {
+            self.model.lost_log_start();
+        }
     }
 
     fn start(&mut self) -> Result<SimulatedBroker, LogError> {
         let (config, now_ms, epoch) = (self.broker.config, self.broker.now_ms, self.broker.leader_epoch);
-        let model = &self.model;
+        let (model, mut is_known) = (&self.model, true);
         let how = (self.open_files, self.broker.is_async);
-        SimulatedBroker::start(&self.disk, config, now_ms, epoch, how, |opening| {
+        let started = SimulatedBroker::start(&self.disk, config, now_ms, epoch, how, |opening| {
             let names = self.disk.list(Path::new(DIRECTORY)).unwrap_or_default();
             let mut names: Vec<_> = names.iter().map(|entry| entry.name.trim_start_matches('0')).collect();
             names.sort_unstable();
             self.story.lock().push(format!("= {opening:?}, {}", names.join(" ")));
-            let is_durable = opening.recovery_point <= model.durable_end || model.durable_end == 0;
+            // What is deleted needs no recovery.
+            let was_checked = model.durable_end == 0 || model.may_have_holes;
+            let is_durable = opening.recovery_point <= model.durable_end.max(model.start_decided) || was_checked;
             assert!(is_durable, "{opening:?} is beyond what was synced");
             assert!(opening.log_start_offset <= model.start_decided, "{opening:?} was never decided");
-        })
+            is_known = opening.is_known;
+        });
+        self.model.may_have_holes |= !is_known;
+        started
     }
 }

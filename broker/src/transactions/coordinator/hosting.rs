@@ -38,6 +38,9 @@ impl Shard for TransactionShard {
     /// `transaction.remove.expired.transaction.cleanup.interval.ms`, Kafka's default.
     const LOOK_THROUGH: Duration = Duration::from_secs(3600);
 
+    /// Whoever asks wants something written down, and what was decided could not be carried through.
+    const SERVES_OFFLINE: bool = false;
+
     fn new(limits: Arc<TransactionLimits>) -> Self {
         Self::new(limits)
     }

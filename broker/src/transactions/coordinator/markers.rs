@@ -9,11 +9,13 @@ use parking_lot::Mutex;
 use pillion_wire::records::EndTransactionMarker;
 
 use super::super::action::Markers;
-use super::super::event::ProducerIdentity;
+use super::super::event::{MarkersWritten, TopicPartition};
 use super::HostedShard;
 use crate::catalogue::Topics;
 use crate::groups::coordinator::{GroupCoordinator, OFFSETS_TOPIC};
 use crate::groups::event::TransactionEnd;
+use crate::hosting::Incarnation;
+use crate::log::MarkerError;
 use crate::partition::{AppendError, Partition};
 
 /// Writes markers.
@@ -26,14 +28,18 @@ pub(super) struct MarkerWriter {
 /// One transaction's markers on their way to the disk.
 struct Writing {
     shard: Arc<HostedShard>,
+    incarnation: Incarnation,
     transactional_id: Arc<str>,
-    producer: ProducerIdentity,
+    attempt: u64,
+    producer_id: i64,
     progress: Mutex<Progress>,
 }
 
 struct Progress {
-    missing: usize,
-    has_failed: bool,
+    /// Partitions nothing has been heard of.
+    open: usize,
+    /// Partitions that have no marker.
+    missing: Vec<TopicPartition>,
 }
 
 impl MarkerWriter {
@@ -41,23 +47,32 @@ impl MarkerWriter {
         Self { topics, groups, coordinator_epoch }
     }
 
-    /// Writes a transaction's markers, and tells `shard` when they are durable.
-    pub(super) fn write(&self, shard: &Arc<HostedShard>, markers: Markers) {
-        let Markers { transactional_id, producer, is_epoch_bumped, commit, partitions } = markers;
+    /// Writes a transaction's markers, and tells `shard` when they are durable, if it is still the same `incarnation`.
+    pub(super) fn write(&self, shard: &Arc<HostedShard>, incarnation: Incarnation, markers: Markers) {
+        let Markers { transactional_id, attempt, producer, is_epoch_bumped, commit, partitions } = markers;
         let topics = self.topics.snapshot();
         let partitions: Vec<_> = partitions
             .iter()
             .filter_map(|(topic, index)| topics.by_name(topic)?.partition(*index).cloned())
             .filter(|partition| !partition.is_deleted())
             .collect();
-        let progress = Mutex::new(Progress { missing: partitions.len(), has_failed: false });
-        let writing = Arc::new(Writing { shard: Arc::clone(shard), transactional_id, producer, progress });
+        let progress = Mutex::new(Progress { open: partitions.len(), missing: Vec::new() });
+        let (shard, producer_id) = (Arc::clone(shard), producer.id);
+        let writing = Arc::new(Writing { shard, incarnation, transactional_id, attempt, producer_id, progress });
         if partitions.is_empty() {
-            return writing.tell(true);
+            return writing.tell(Vec::new());
         }
-        let marker = EndTransactionMarker { commit, coordinator_epoch: self.coordinator_epoch };
+        let end = |partition: &Arc<Partition>, coordinator_epoch| {
+            let marker = EndTransactionMarker { commit, coordinator_epoch };
+            partition.end_transaction(producer.id, producer.epoch, marker, is_epoch_bumped)
+        };
         for partition in partitions {
-            match partition.end_transaction(producer.id, producer.epoch, marker, is_epoch_bumped) {
+            let written = match end(&partition, self.coordinator_epoch) {
+                // An administrator's tool chose that epoch: there is no other coordinator than this one.
+                Err(AppendError::Marker(MarkerError::CoordinatorFenced { current, .. })) => end(&partition, current),
+                written => written,
+            };
+            match written {
                 Ok(next_offset) => self.settle_when_durable(&writing, &partition, next_offset, commit),
                 // It is there already, or one of a later epoch is, which ended the transaction too.
                 Err(AppendError::Marker(_)) => {
@@ -75,7 +90,7 @@ impl MarkerWriter {
         let settle = move |result: Result<(), AppendError>| {
             if let (Some(groups), Ok(())) = (groups, &result) {
                 let end = TransactionEnd { marker_offset: next_offset - 1, is_committed: commit };
-                groups.transaction_ended(of.index(), writing.producer.id, end);
+                groups.transaction_ended(of.index(), writing.producer_id, end);
             }
             writing.one_done(&of, result);
         };
@@ -94,20 +109,22 @@ impl Writing {
                 "a transaction's marker cannot be written here: the transaction stays open until it can be"
             );
         }
-        let is_last = {
+        let all_heard = {
             let mut progress = self.progress.lock();
-            progress.has_failed |= failure.is_some();
-            progress.missing -= 1;
-            (progress.missing == 0).then_some(!progress.has_failed)
+            if failure.is_some() {
+                progress.missing.push((Arc::clone(partition.topic()), partition.index()));
+            }
+            progress.open -= 1;
+            (progress.open == 0).then(|| std::mem::take(&mut progress.missing))
         };
-        if let Some(are_all_written) = is_last {
-            self.tell(are_all_written);
+        if let Some(missing) = all_heard {
+            self.tell(missing);
         }
     }
 
-    fn tell(&self, are_all_written: bool) {
-        self.shard.tell(|core, now, actions| {
-            core.markers_written(&self.transactional_id, self.producer, are_all_written, now, actions);
-        });
+    fn tell(&self, missing: Vec<TopicPartition>) {
+        let transactional_id = Arc::clone(&self.transactional_id);
+        let written = MarkersWritten { transactional_id, attempt: self.attempt, missing };
+        self.shard.tell_incarnation(self.incarnation, |core, now, actions| core.markers_written(written, now, actions));
     }
 }

@@ -53,19 +53,22 @@ impl TransactionShard {
 fn judge(transaction: &Transaction, end: &End) -> Result<Next, ErrorCode> {
     use TransactionState::{CompleteAbort, CompleteCommit, Empty, Ongoing, PrepareAbort, PrepareCommit};
     let bumps_epochs = end.protocol == Protocol::EpochBump;
+    let has_ended = !matches!(transaction.state, Empty | Ongoing);
     // An epoch is that of one transaction, so the one before is that of the last one.
-    let is_retry = bumps_epochs && transaction.was_ended_by(end.producer);
+    let is_of_last = bumps_epochs && transaction.was_ended_by(end.producer);
+    let is_retry = is_of_last && has_ended;
     if !is_retry {
-        if transaction.producer_id != end.producer.id {
+        if transaction.producer_id != end.producer.id && !is_of_last {
             return Err(ErrorCode::InvalidProducerIdMapping);
         }
-        if transaction.epoch != end.producer.epoch {
+        let is_early = bumps_epochs && transaction.state.is_prepared();
+        if transaction.epoch != end.producer.epoch || is_early {
             return Err(ErrorCode::ProducerFenced);
         }
     }
     let is_told_before = is_retry || !bumps_epochs;
     match (transaction.state, end.commit) {
-        (Ongoing, _) if !is_retry => Ok(Next::Decide),
+        (Ongoing, _) => Ok(Next::Decide),
         (PrepareCommit, true) | (PrepareAbort, false) if is_told_before => Ok(Next::Wait),
         (CompleteCommit, true) | (CompleteAbort, false) if is_told_before => Ok(Next::Done),
         // Nothing was written since: there is nothing to abort, but the epoch is over all the same.

@@ -51,6 +51,10 @@ impl TransactionShard {
                 }
                 self.hand_over(transactional_id, &init, fresh_producer_id.filter(|_| needs_id), now, actions);
             }
+            // Asked for now, for the epoch it is let in with is over then.
+            (Next::Fence, None) if self.is_exhausted_by_fence(transactional_id) => {
+                actions.push(Action::Answer(waiter, Answer::NeedsProducerId));
+            }
             (Next::Fence, _) => {
                 self.fence(transactional_id, now, actions);
                 if let Some(transaction) = self.transactions.get_mut(transactional_id) {
@@ -88,6 +92,10 @@ impl TransactionShard {
             state if state.is_prepared() => Ok(Next::Wait),
             _ => Ok(Next::HandOver),
         }
+    }
+
+    fn is_exhausted_by_fence(&self, transactional_id: &str) -> bool {
+        self.transactions.get(transactional_id).is_some_and(Transaction::is_exhausted_by_fence)
     }
 
     fn hand_over(

@@ -6,14 +6,18 @@ use super::super::action::Action;
 use super::super::record_codec::TransactionRecord;
 use super::super::state::TransactionState;
 use super::super::transaction::Transaction;
-use super::{TransactionShard, write_markers};
+use super::TransactionShard;
 use crate::hosting::moment::Moment;
 
 impl TransactionShard {
     /// Applies one record. The partition's records are to come in offset order, before any event.
     pub(crate) fn replay(&mut self, record: TransactionRecord) {
         match record.value {
-            Some(value) if value.state != TransactionState::Dead => {
+            Some(mut value) if value.state != TransactionState::Dead => {
+                // The abort that was to follow is not decided yet.
+                if value.state == TransactionState::PrepareEpochFence {
+                    value.state = TransactionState::Ongoing;
+                }
                 self.transactions.insert(record.transactional_id, Transaction::from_value(value));
             }
             _ => {
@@ -28,10 +32,10 @@ impl TransactionShard {
         for transactional_id in transactional_ids {
             let Some(transaction) = self.transactions.get_mut(&transactional_id) else { continue };
             match transaction.state {
-                TransactionState::Ongoing | TransactionState::PrepareEpochFence => {
+                TransactionState::Ongoing => {
                     transaction.due_at = Some(transaction.deadline(now));
                 }
-                state if state.is_prepared() => actions.push(write_markers(&transactional_id, transaction)),
+                state if state.is_prepared() => self.write_markers(&transactional_id, actions),
                 _ => {}
             }
             self.schedule(&transactional_id);

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::super::super::action::Answer;
-use super::super::super::event::{Commit, Heartbeat, Join, MemberProtocol, PartitionOffset, Sync};
+use super::super::super::event::{Commit, Heartbeat, Join, MemberProtocol, PartitionOffset, Producer, Sync};
 use super::super::super::limits::GroupLimits;
 use super::super::super::record::CommittedOffset;
 use super::super::super::shard::GroupShard;
@@ -82,7 +82,24 @@ impl Node {
         answer(self.begin_commit(group_id, offset)).await
     }
 
-    pub(super) fn begin_commit(&self, group_id: &str, offset: i64) -> oneshot::Receiver<Result<Answer, ErrorCode>> {
+    pub(super) async fn commit_in_transaction(
+        &self,
+        group_id: &str,
+        producer: Producer,
+        offset: i64,
+    ) -> Result<Answer, ErrorCode> {
+        answer(self.begin_commit_in_transaction(group_id, producer, offset)).await
+    }
+
+    pub(super) fn begin_commit(&self, group_id: &str, offset: i64) -> Told<Answer> {
+        self.begin_commit_of(group_id, None, offset)
+    }
+
+    pub(super) fn begin_commit_in_transaction(&self, group_id: &str, producer: Producer, offset: i64) -> Told<Answer> {
+        self.begin_commit_of(group_id, Some(producer), offset)
+    }
+
+    fn begin_commit_of(&self, group_id: &str, producer: Option<Producer>, offset: i64) -> Told<Answer> {
         let committed = CommittedOffset {
             offset,
             leader_epoch: 3,
@@ -97,7 +114,7 @@ impl Node {
             member_id: Arc::from(""),
             group_instance_id: None,
             generation: -1,
-            producer: None,
+            producer,
             knows_group_id_not_found: true,
             offsets: vec![PartitionOffset { topic: Arc::from("orders"), partition: 0, committed }],
         };
@@ -116,6 +133,11 @@ impl Node {
             let _ = tell.send(seen);
         });
         told
+    }
+
+    /// Whether an open transaction may yet change partition 0 of `orders`.
+    pub(super) fn is_pending(&self, group_id: &str) -> bool {
+        self.shard(group_id).ask(|core, _| core.is_pending(group_id, "orders", 0)).expect("serves")
     }
 
     pub(super) async fn fetch(&self, group_id: &'static str) -> Result<Option<i64>, ErrorCode> {

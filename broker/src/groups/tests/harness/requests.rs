@@ -140,7 +140,7 @@ impl Harness {
     /// Commits one offset of partition 0 of `orders` inside a producer's transaction, from outside the group.
     pub(in super::super) fn commit_in_transaction(&mut self, producer_id: i64, offset: i64) -> WaiterId {
         let mut commit = self.commit_request("", -1, offset);
-        commit.producer = Some(Producer { id: producer_id, epoch: 0 });
+        commit.producer = Some(Producer { id: producer_id, epoch: 0, guard: None });
         self.commit_with(commit)
     }
 

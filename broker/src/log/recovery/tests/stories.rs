@@ -148,6 +148,42 @@ fn a_compaction_cut_anywhere_leaves_no_segment_with_the_indexes_of_another() {
     }
 }
 
+#[test]
+fn a_compacted_log_whose_recovery_point_is_lost_keeps_all_there_is_also_at_the_start_after_that() {
+    let disk = SimulatedDisk::new();
+    let mut log = try_open(&disk, compacting(), OPENING).expect("opens");
+    for key in ["a", "b", "a", "b", "c"] {
+        append(&mut log, &[(0, key)], None);
+    }
+    log.roll(0).expect("rolls");
+    plain(&mut log, 0);
+    check_in(&mut log);
+    compact(&mut log).expect("compacts");
+    assert_eq!(bases(&log, log.end()), [2, 3, 4, 5]);
+    // By now it is not compacted any more.
+    let log = open(&disk, Opening { is_known: false, ..OPENING });
+    assert_eq!(bases(&log, log.end()), [2, 3, 4, 5]);
+    disk.crash(1);
+    let log = open(&disk, Opening { recovery_point: log.recovery_point(), ..OPENING });
+    assert_eq!(bases(&log, log.end()), [2, 3, 4, 5]);
+}
+
+#[test]
+fn records_of_a_transaction_are_not_compacted_while_a_crash_may_take_its_marker() {
+    let mut log = try_open(&SimulatedDisk::new(), compacting(), OPENING).expect("opens");
+    transactional(&mut log, 2, "a");
+    log.roll(0).expect("rolls");
+    plain(&mut log, 0);
+    check_in(&mut log);
+    abort(&mut log, 2);
+    // With log.durability=async what is written is readable.
+    log.high_watermark_moved(log.next_offset());
+    assert_eq!(log.first_unstable_offset(), None);
+    assert!(log.begin_round(log.next_offset(), 0).is_none());
+    log.sync().expect("syncs");
+    assert!(log.begin_round(log.next_offset(), 0).is_some());
+}
+
 /// A compacted log of the given producer's aborted record between two of others, all but the marker below the bound.
 fn compacted(disk: &SimulatedDisk) -> (Log, LogPosition) {
     let mut log = try_open(disk, compacting(), OPENING).expect("opens");
