@@ -12,7 +12,7 @@ use pillion_wire::messages::offset_fetch::{OffsetFetchRequestGroup, OffsetFetchR
 use pillion_wire::messages::{
     AlterPartitionReassignmentsRequest, DescribeConfigsRequest, DescribeGroupsRequest, DescribeProducersRequest,
     DescribeTransactionsRequest, ElectLeadersRequest, FetchRequest, FindCoordinatorRequest, ListOffsetsRequest,
-    MetadataRequest, OffsetCommitRequest, OffsetFetchRequest,
+    ListTransactionsRequest, MetadataRequest, OffsetCommitRequest, OffsetFetchRequest,
 };
 use pillion_wire::records::{BatchBuilder, Compression, Record};
 use tempfile::TempDir;
