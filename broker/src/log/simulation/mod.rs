@@ -69,7 +69,8 @@ fn a_log_keeps_its_promises_whatever_the_disk_does() {
 /// only an emptied marker; a recovery point that passed leader epochs nobody had written down.
 #[test]
 fn stories_that_once_went_wrong() {
-    for seed in [3_888_441_934, 1_843_534_354, 2_245_200_210, 114_609, 205_301, 201_888, 314_333, 1_220_246, 1_309_818] {
+    for seed in [3_888_441_934, 1_843_534_354, 2_245_200_210, 114_609, 205_301, 201_888, 314_333, 1_220_246, 1_309_818]
+    {
         assert!(holds(seed), "make simulate SEED={seed}");
     }
 }
