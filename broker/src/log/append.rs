@@ -89,12 +89,15 @@ impl Log {
         match self.segments.last() {
             Some(segment) if !segment.must_roll(header, &self.config, jitter_ms, now_ms) => Ok(()),
             Some(_) => self.roll(now_ms),
-            None => {
-                let created = self.files.disk().create_directory(self.files.directory());
-                created.and_then(|()| self.write_metadata()).map_err(|source| self.failed(source))?;
-                self.begin_segment(now_ms)
-            }
+            None => self.begin_first_segment(now_ms),
         }
+    }
+
+    /// Makes the directory and the first segment, whose name tells from then on where the log begins.
+    pub(super) fn begin_first_segment(&mut self, now_ms: i64) -> Result<(), LogError> {
+        let created = self.files.disk().create_directory(self.files.directory());
+        created.and_then(|()| self.write_metadata()).map_err(|source| self.failed(source))?;
+        self.begin_segment(now_ms)
     }
 
     /// Closes the active segment and begins the next.
@@ -122,7 +125,7 @@ impl Log {
         Ok(())
     }
 
-    pub(super) fn begin_segment(&mut self, now_ms: i64) -> Result<(), LogError> {
+    fn begin_segment(&mut self, now_ms: i64) -> Result<(), LogError> {
         let base = self.next_offset;
         let file = self.files.open(base, FileKind::Log).map_err(|source| self.failed(source))?;
         self.mark_dirty(FileName::Segment(base, FileKind::Log), file, true);

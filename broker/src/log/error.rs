@@ -37,7 +37,7 @@ pub enum LogError {
         /// Bytes from the segment's start.
         position: u64,
     },
-    /// What was on disk is not there any more.
+    /// What was on disk is not there any more, or more than that is.
     #[error(
         "the log in {} ends at offset {found} and was on disk up to {expected}: its files were damaged or removed; the partition is offline until they are put back, or its directory is moved away and the broker restarted (pillion log verify says what is left)",
         path.display()

@@ -84,8 +84,8 @@ impl Log {
         if log.next_offset < expected || is_longer {
             return Err(LogError::Shortened { path: directory.to_owned(), found: log.next_offset, expected });
         }
-        if log.next_offset < start {
-            log.begin_at(start, opening.now_ms).map_err(failed)?;
+        if log.next_offset < start || start > 0 && log.segments.is_empty() {
+            log.begin_at(start, opening.now_ms)?;
         }
         log.replay(&found, &trust)?;
         if !opening.clean && !log.segments.is_empty() {
@@ -104,18 +104,17 @@ impl Log {
 
     /// Gives up what there is for an empty log that begins at `start`: all of it was deleted, with records behind it that
     /// no sync had covered, and that a crash took.
-    fn begin_at(&mut self, start: i64, now_ms: i64) -> std::io::Result<()> {
+    fn begin_at(&mut self, start: i64, now_ms: i64) -> Result<(), LogError> {
         tracing::warn!(
             directory = %self.files.directory().display(), log_end_offset = self.next_offset, log_start_offset = start,
             "the log ends before its start: it begins there anew"
         );
         for segment in std::mem::take(&mut self.segments) {
-            self.rename_deleted(segment.base_offset, now_ms)?;
+            self.rename_deleted(segment.base_offset, now_ms).map_err(|source| self.failed(source))?;
         }
         self.next_offset = start;
-        self.remove_due(i64::MAX)?;
-        // The name tells where the log begins, whatever becomes of the checkpoint files.
-        self.begin_segment(now_ms).map_err(std::io::Error::other)
+        self.remove_due(i64::MAX).map_err(|source| self.failed(source))?;
+        self.begin_first_segment(now_ms)
     }
 
     /// Notes down that a sync failed, and the offset up to which the log is durable: what is behind it in the page

@@ -1,3 +1,4 @@
+mod damage;
 mod durability;
 
 use std::path::Path;

@@ -73,6 +73,9 @@ pub(super) fn run(seed: u64, story: &Story) {
             None => simulation.check_step(),
         }
     }
+    if simulation.is_over {
+        return;
+    }
     let crashes = !simulation.random.random_ratio(1, 4);
     if crashes {
         simulation.restart(End::PowerCut);

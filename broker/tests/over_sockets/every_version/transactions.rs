@@ -2,11 +2,10 @@
 
 use pillion_wire::messages::add_partitions_to_txn::{AddPartitionsToTxnTopic, AddPartitionsToTxnTransaction};
 use pillion_wire::messages::describe_producers::TopicRequest;
-use pillion_wire::messages::txn_offset_commit::{TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic};
 use pillion_wire::messages::write_txn_markers::{WritableTxnMarker, WritableTxnMarkerTopic};
 use pillion_wire::messages::{
     AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, DescribeProducersRequest, DescribeTransactionsRequest,
-    EndTxnRequest, ListTransactionsRequest, TxnOffsetCommitRequest, WriteTxnMarkersRequest,
+    EndTxnRequest, ListTransactionsRequest, WriteTxnMarkersRequest,
 };
 
 use super::World;
@@ -62,22 +61,6 @@ fn adding(world: &mut World) {
         ..Default::default()
     };
     world.ask(offsets, |version, answer| is_refused("AddOffsetsToTxn", version, answer.error_code));
-    let topics = world.topics();
-    let commit = |_| {
-        let partitions = vec![TxnOffsetCommitRequestPartition::default()];
-        let topic = |(name, topic_id)| TxnOffsetCommitRequestTopic { name, topic_id, partitions: partitions.clone() };
-        TxnOffsetCommitRequest {
-            transactional_id: "nobody".to_owned(),
-            group_id: "saga".to_owned(),
-            topics: topics.clone().map(topic).to_vec(),
-            ..Default::default()
-        }
-    };
-    world.ask(commit, |version, answer| {
-        is_refused("TxnOffsetCommit", version, answer.topics[0].partitions[0].error_code);
-        let unknown = if version >= 6 { 100 } else { UNKNOWN_TOPIC_OR_PARTITION };
-        assert_eq!(answer.topics[1].partitions[0].error_code, unknown, "version {version}");
-    });
 }
 
 fn ending(world: &mut World) {
