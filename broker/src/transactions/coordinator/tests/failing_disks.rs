@@ -38,6 +38,7 @@ async fn a_state_partition_that_goes_offline_is_not_served_and_nothing_is_writte
     for protocol in [Classic, EpochBump] {
         let disk = SimulatedDisk::new();
         let node = Node::start(&disk, 0).await;
+        node.keep_time();
         let producer = open(&node, protocol).await;
         let held = disk.hold_syncs_of(FIRST);
         let end = node.begin_end(producer, protocol, true);
