@@ -5,7 +5,7 @@ CARGO ?= cargo
 BUILD := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-needs lint format bench backlog bench-zero-copy build-bench simulate fuzz
+.PHONY: help demo build test test-needs lint format bench backlog bench-zero-copy build-bench simulate fuzz suites
 
 help: ## List what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 18
@@ -53,3 +53,7 @@ simulate: ## The log against a plain model on a failing disk, until it breaks; S
 
 fuzz: ## Whatever reads bytes from outside against bytes of all kinds, a minute each; FUZZ_SECONDS=60
 	@CARGO="$(CARGO)" FUZZ_SECONDS="$(FUZZ_SECONDS)" FUZZ_TARGETS="$(FUZZ_TARGETS)" bash fuzz/run.sh
+
+suites: ## Other projects' test suites against target/debug/pillion (or PILLION=…); SUITES=path/to/suite, ONLY="rdkafka …"
+	@test -n "$(PILLION)" || $(CARGO) build --package pillion
+	python3 tests/suites/run.py $(or $(PILLION),$(BUILD)/debug/pillion) $(ONLY)

@@ -32,6 +32,11 @@ class Broker:
         if not self.address:
             raise SystemExit(f"the broker does not start: {self.log.read_text()[-2000:]}")
 
+    def stay_at_address(self):
+        """Later starts listen where this one did, whatever port it found."""
+        at = self.command.index("--listen") + 1
+        self.command[at] = self.address
+
     def restart_after_a_kill(self):
         """SIGKILL, and again on the same directory and port."""
         self.process.kill()

@@ -7,6 +7,7 @@ passes and we do not is left out.
 
 import datetime
 import fnmatch
+import re
 from dataclasses import dataclass
 
 HEAD = """# Other projects' test suites
@@ -14,12 +15,14 @@ HEAD = """# Other projects' test suites
 What the test suites of Kafka's client libraries say of this broker, beside Apache Kafka 4.4.0 on one node. `make suites`
 runs them and rewrites this file; CONTRIBUTING.md says how. *Bar* is what Apache Kafka passes of the tests that reach a
 broker; *passed* is how many of these pass here. A test that is lost at first and passes when it is run once more by itself
-counts, and is named below: these suites measure time. Each test of the bar that is lost has its cause below, and so has
-each that passes here and not on Apache Kafka.
+counts, and is named below: these suites measure time. Each test of the bar that is lost has its cause below; what passes
+here and not on Apache Kafka is named too.
 
 | suite | what it is | broker tests | bar | passed | run |
 |---|---|---|---|---|---|
 """
+
+UNEXPLAINED = "not explained yet"
 
 
 @dataclass
@@ -82,14 +85,21 @@ class Results:
             if cause is None:
                 unexplained.append(f"{row.name}/{test}")
             outcome = row.again.get(test) or row.outcomes.get(test) or "not run"
-            lines.append(f"- lost: `{test}` ({outcome}): {cause or 'not explained yet'}")
+            lines.append(f"- lost: `{test}` ({outcome}): {cause or UNEXPLAINED}")
         lines += [f"- passed when run once more: `{test}`" for test in row.passed_late()]
         lines += [f"- passed here, not on Apache Kafka: `{test}`" for test in row.won()]
         self.sections[row.name] = "\n".join(lines)
         self.write()
         return unexplained
 
+    def refreshed(self, name, line):
+        """A line of an earlier run, with the cause that is known by now."""
+        match = re.fullmatch(r"(- lost: `(.+)` \(.*?\): )(.*)", line)
+        return f"{match[1]}{self.cause(name, match[2]) or UNEXPLAINED}" if match else line
+
     def write(self):
+        for name, section in self.sections.items():
+            self.sections[name] = "\n".join(self.refreshed(name, line) for line in section.splitlines())
         rows = [self.rows[name] for name in self.order if name in self.rows]
         sections = [f"\n## {name}\n\n{self.sections[name]}\n" for name in self.order if self.sections.get(name)]
         self.path.write_text(HEAD + "\n".join(rows) + "\n" + "".join(sections))

@@ -14,9 +14,12 @@ pub(super) type GroupPartition = (Arc<str>, Arc<str>, i32);
 /// What each producer has pending, for the groups of one shard.
 #[derive(Debug, Default)]
 pub(super) struct PendingOffsets {
-    by_group: HashMap<Arc<str>, BTreeMap<Arc<str>, BTreeMap<i32, ByProducer>>>,
+    by_group: HashMap<Arc<str>, Topics>,
     by_producer: HashMap<i64, BTreeSet<GroupPartition>>,
 }
+
+/// A group's pending offsets, by topic and partition.
+type Topics = BTreeMap<Arc<str>, BTreeMap<i32, ByProducer>>;
 
 /// One partition's pending offsets, by producer id.
 type ByProducer = BTreeMap<i64, PlacedOffset>;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use pillion_wire::ErrorCode;
 use pillion_wire::messages::list_transactions::TransactionState as ListedState;
 use pillion_wire::messages::{ListTransactionsRequest, ListTransactionsResponse};
-use regex_lite::Regex;
+use regex_lite::{Regex, RegexBuilder};
 
 use super::gathering::Gathering;
 use crate::clock::now_ms;
@@ -19,6 +19,8 @@ use crate::transactions::state::TransactionState;
 
 /// Bytes of a pattern. Longer ones are refused: compiling takes time.
 const PATTERN_BYTES_MAX: usize = 1024;
+/// Bytes it may become: `(.{1000}){300}` is short, and every id would be held against each of its hundred thousand states.
+const COMPILED_BYTES_MAX: usize = 32 * 1024;
 
 /// What is to be listed.
 struct Filter {
@@ -35,7 +37,7 @@ pub(crate) fn handle(call: Call, request: ListTransactionsRequest) -> Flow {
         |error: ErrorCode| ListTransactionsResponse { error_code: error.code(), ..ListTransactionsResponse::default() };
     let pattern = match request.transactional_id_pattern.as_deref().filter(|pattern| !pattern.is_empty()) {
         None => None,
-        Some(pattern) if pattern.len() <= PATTERN_BYTES_MAX => match Regex::new(&format!("^(?:{pattern})$")) {
+        Some(pattern) if pattern.len() <= PATTERN_BYTES_MAX => match compiled(pattern) {
             Ok(pattern) => Some(pattern),
             Err(_) => return call.answer(&refusal(ErrorCode::InvalidRegularExpression)),
         },
@@ -69,6 +71,11 @@ pub(crate) fn handle(call: Call, request: ListTransactionsRequest) -> Flow {
         shard.read(|core| core.is_write_under_way(None), read, move |listed| seen.put(place, listed));
     }
     Flow::Done
+}
+
+/// The pattern, to be matched by whole ids.
+fn compiled(pattern: &str) -> Result<Regex, regex_lite::Error> {
+    RegexBuilder::new(&format!("^(?:{pattern})$")).size_limit(COMPILED_BYTES_MAX).build()
 }
 
 /// Each state named once, however often it was: transactions are compared with all of them.

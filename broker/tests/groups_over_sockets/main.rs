@@ -1,5 +1,6 @@
 //! Consumer groups as clients meet them: requests in bytes over sockets, to a broker on a real disk.
 
+mod administration;
 mod bad_requests;
 mod life;
 mod member;
@@ -7,4 +8,5 @@ mod offsets;
 #[path = "../over_sockets/support/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "shared with the other tests over sockets, which use the rest")]
 mod support;
+mod transactional_offsets;
 mod versions;

@@ -77,12 +77,15 @@ fn asking_for(version: i16, key_type: i8, keys: &[&str]) -> FindCoordinatorReque
 }
 
 #[test]
-fn the_coordinator_of_every_group_is_this_broker_in_every_version() {
+fn the_coordinator_of_every_group_and_transactional_id_is_this_broker_in_every_version() {
     let broker = TestBroker::fresh(&[]);
     let mut client = broker.client();
     let port = i32::from(broker.address.port());
-    for version in FindCoordinatorRequest::VERSIONS {
-        let request = asking_for(version, 0, &["one", "two"]);
+    let of_groups = FindCoordinatorRequest::VERSIONS.map(|version| (version, 0));
+    // Version 0 knows of groups only.
+    let of_transactions = FindCoordinatorRequest::VERSIONS.skip(1).map(|version| (version, 1));
+    for (version, key_type) in of_groups.chain(of_transactions) {
+        let request = asking_for(version, key_type, &["one", "two"]);
         let found = client.call(&request, version);
         if version < 4 {
             assert_eq!((found.error_code, &*found.host, found.port), (0, "127.0.0.1", port), "version {version}");
@@ -91,17 +94,5 @@ fn the_coordinator_of_every_group_is_this_broker_in_every_version() {
             assert_eq!(keys, ["one", "two"]);
             assert!(found.coordinators.iter().all(|found| (found.error_code, found.port) == (0, port)));
         }
-    }
-}
-
-#[test]
-fn transactions_have_no_coordinator_and_the_client_is_told_so_at_once() {
-    let broker = TestBroker::fresh(&[]);
-    let mut client = broker.client();
-    for version in [1, 3, 4, 6] {
-        let request = asking_for(version, 1, &["mine"]);
-        let found = client.call(&request, version);
-        let error = found.coordinators.first().map_or(found.error_code, |found| found.error_code);
-        assert_eq!(error, ErrorCode::TransactionalIdAuthorizationFailed.code(), "version {version}");
     }
 }

@@ -12,7 +12,7 @@ use pillion_wire::messages::offset_fetch::{OffsetFetchRequestGroup, OffsetFetchR
 use pillion_wire::messages::{
     AlterPartitionReassignmentsRequest, DescribeConfigsRequest, DescribeGroupsRequest, DescribeProducersRequest,
     DescribeTransactionsRequest, ElectLeadersRequest, FetchRequest, FindCoordinatorRequest, ListOffsetsRequest,
-    MetadataRequest, OffsetCommitRequest, OffsetFetchRequest,
+    ListTransactionsRequest, MetadataRequest, OffsetCommitRequest, OffsetFetchRequest,
 };
 use pillion_wire::records::{BatchBuilder, Compression, Record};
 use tempfile::TempDir;
@@ -184,6 +184,17 @@ fn groups_producers_and_transactions_named_again_and_again_are_told_once() {
     assert_eq!(weighed.client.call(&request, 0).topics[0].partitions.len(), 1);
     let request = DescribeTransactionsRequest { transactional_ids: vec!["x".to_owned(); 10_000] };
     assert_eq!(weighed.client.call(&request, 0).transaction_states.len(), 1);
+    weighed.has_not_grown();
+}
+
+#[test]
+fn a_short_pattern_with_thousands_of_states_is_no_pattern() {
+    let mut weighed = Weighed::with_topic(1);
+    for (pattern, code) in [("orders-[0-9]{1,8}", 0), ("(.{1000}){300}", 128), ("((a{100}){100}){100}", 128)] {
+        let transactional_id_pattern = Some(pattern.to_owned());
+        let request = ListTransactionsRequest { transactional_id_pattern, ..ListTransactionsRequest::default() };
+        assert_eq!(weighed.client.call(&request, 2).error_code, code, "{pattern}");
+    }
     weighed.has_not_grown();
 }
 

@@ -100,6 +100,67 @@ async fn a_group_shares_partitions_hands_them_over_and_goes_on_after_a_kill_of_t
     Ok(())
 }
 
+/// A member that gives up only the partitions that go to another, and commits by itself what it has read.
+fn cooperative_member(broker: &str, name: &str) -> Result<StreamConsumer> {
+    let consumer: StreamConsumer = ClientConfig::new()
+        .set("bootstrap.servers", broker)
+        .set("group.id", "workers")
+        .set("group.instance.id", name)
+        .set("partition.assignment.strategy", "cooperative-sticky")
+        .set("auto.offset.reset", "earliest")
+        .set("session.timeout.ms", "6000")
+        .set("heartbeat.interval.ms", "500")
+        .create()?;
+    consumer.subscribe(&["orders"])?;
+    Ok(consumer)
+}
+
+/// Polls the members until they have these numbers of partitions; gives back the values that came meanwhile.
+async fn poll_until_assigned(members: &[(&StreamConsumer, usize)]) -> Result<Vec<String>> {
+    let mut seen = Vec::new();
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    loop {
+        let mut is_assigned = true;
+        for (member, partitions) in members {
+            while let Ok(Ok(message)) = tokio::time::timeout(Duration::from_millis(50), member.recv()).await {
+                seen.extend(Consumed::from(&message).value);
+            }
+            is_assigned &= assigned(member)? == *partitions;
+        }
+        if is_assigned {
+            return Ok(seen);
+        }
+        ensure!(tokio::time::Instant::now() < deadline, "the partitions were not shared out");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cooperative_static_members_share_partitions_and_a_restarted_one_takes_its_own_again() -> Result<()> {
+    let broker = Broker::start(&["num.partitions=4"]).await?;
+    produce(broker.address(), "orders", 0..100).await?;
+    let first = cooperative_member(broker.address(), "first")?;
+    let mut seen = poll_until_assigned(&[(&first, 4)]).await?;
+    let second = cooperative_member(broker.address(), "second")?;
+    seen.extend(poll_until_assigned(&[(&first, 2), (&second, 2)]).await?);
+    let before: HashSet<_> = second.assignment()?.elements().iter().map(|each| each.partition()).collect();
+
+    // A static member does not leave when it closes: nobody takes its partitions while it restarts.
+    drop(second);
+    let second = cooperative_member(broker.address(), "second")?;
+    produce(broker.address(), "orders", 100..200).await?;
+    seen.extend(poll_until_assigned(&[(&first, 2), (&second, 2)]).await?);
+    let after: HashSet<_> = second.assignment()?.elements().iter().map(|each| each.partition()).collect();
+    assert_eq!(after, before, "the restarted member has its partitions again");
+
+    let expected: HashSet<String> = (0..200).map(|number| format!("value-{number}")).collect();
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    while seen.iter().cloned().collect::<HashSet<_>>() != expected {
+        ensure!(tokio::time::Instant::now() < deadline, "{} of 200 came", seen.len());
+        seen.extend(poll_until_assigned(&[(&first, 2), (&second, 2)]).await?);
+    }
+    Ok(())
+}
+
 /// Reads and commits until the group's offsets are the topic's end on every partition; answers the values seen. A
 /// rebalance on the way may bring values again, which a set does not show.
 async fn read_and_commit_everything(consumer: &StreamConsumer) -> Result<HashSet<String>> {

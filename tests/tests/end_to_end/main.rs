@@ -9,3 +9,4 @@ mod demo;
 mod kills;
 mod sidecar;
 mod trace;
+mod transactions;

@@ -4,13 +4,16 @@ use bytes::Bytes;
 use pillion_wire::messages::join_group::JoinGroupRequestProtocol;
 use pillion_wire::messages::leave_group::MemberIdentity;
 use pillion_wire::messages::offset_commit::{OffsetCommitRequestPartition, OffsetCommitRequestTopic};
+use pillion_wire::messages::offset_delete::{OffsetDeleteRequestPartition, OffsetDeleteRequestTopic};
 use pillion_wire::messages::offset_fetch::{
     OffsetFetchRequestGroup, OffsetFetchRequestTopic, OffsetFetchRequestTopics,
 };
 use pillion_wire::messages::sync_group::SyncGroupRequestAssignment;
+use pillion_wire::messages::txn_offset_commit::{TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic};
 use pillion_wire::messages::{
     DeleteGroupsRequest, DescribeGroupsRequest, FindCoordinatorRequest, HeartbeatRequest, JoinGroupRequest,
-    JoinGroupResponse, LeaveGroupRequest, ListGroupsRequest, OffsetCommitRequest, OffsetFetchRequest, SyncGroupRequest,
+    JoinGroupResponse, LeaveGroupRequest, ListGroupsRequest, OffsetCommitRequest, OffsetDeleteRequest,
+    OffsetFetchRequest, SyncGroupRequest, TxnOffsetCommitRequest,
 };
 
 use super::World;
@@ -34,6 +37,8 @@ pub(super) fn ask(world: &mut World) {
     world.ask(|_| ListGroupsRequest::default(), |_, answer| assert_eq!(answer.error_code, 0));
     let delete = |_| DeleteGroupsRequest { groups_names: vec!["missing".to_owned()] };
     world.ask(delete, |version, answer| assert_eq!(answer.results[0].error_code, 69, "version {version}"));
+    offset_delete(world);
+    txn_offset_commit(world);
 }
 
 fn find_coordinator(world: &mut World) {
@@ -48,7 +53,7 @@ fn find_coordinator(world: &mut World) {
         };
         world.ask(request, |version, answer| {
             let code = answer.coordinators.first().map_or(answer.error_code, |first| first.error_code);
-            assert_eq!(code == 0, key_type == 0 || version == 0, "version {version}, key type {key_type}: {code}");
+            assert_eq!(code == 0, key_type <= 1 || version == 0, "version {version}, key type {key_type}: {code}");
         });
     }
 }
@@ -209,4 +214,51 @@ fn offset_fetch(world: &mut World) {
         ..OffsetFetchRequest::default()
     };
     world.ask(all, |version, answer| assert_eq!(answer.error_code, 0, "version {version}"));
+}
+
+fn offset_delete(world: &mut World) {
+    for (group, code) in [("simple", 0), ("missing", 69), ("", 24)] {
+        let partition = |partition_index| OffsetDeleteRequestPartition { partition_index };
+        let topics = world
+            .topics()
+            .map(|(name, _)| OffsetDeleteRequestTopic { name, partitions: vec![partition(1), partition(9)] });
+        let request = |_| OffsetDeleteRequest { group_id: group.to_owned(), topics: topics.to_vec() };
+        world.ask(request, |version, answer| {
+            assert_eq!(answer.error_code, code, "version {version}");
+            if code == 0 {
+                let results = answer.topics.iter().flat_map(|topic| &topic.partitions);
+                let codes: Vec<_> = results.map(|partition| partition.error_code).collect();
+                assert_eq!(codes, [0, 3, 3, 3], "version {version}");
+            }
+        });
+    }
+}
+
+/// Of a producer that nobody knows: each partition is refused, those that do not exist for that reason.
+fn txn_offset_commit(world: &mut World) {
+    let topics = world.topics();
+    let request = |_| {
+        let partition = |partition_index| TxnOffsetCommitRequestPartition {
+            partition_index,
+            ..TxnOffsetCommitRequestPartition::default()
+        };
+        let topics = topics.clone().map(|(name, topic_id)| TxnOffsetCommitRequestTopic {
+            name,
+            topic_id,
+            partitions: vec![partition(0), partition(9)],
+        });
+        TxnOffsetCommitRequest {
+            transactional_id: "nobody".to_owned(),
+            group_id: "simple".to_owned(),
+            producer_id: 7,
+            topics: topics.to_vec(),
+            ..TxnOffsetCommitRequest::default()
+        }
+    };
+    world.ask(request, |version, answer| {
+        let code = |topic: usize, place: usize| answer.topics[topic].partitions[place].error_code;
+        assert_ne!(code(0, 0), 0, "version {version}");
+        assert_eq!(code(0, 1), 3, "version {version}: the partition is missing");
+        assert_eq!(code(1, 0), if version >= 6 { 100 } else { 3 }, "version {version}: the topic is missing");
+    });
 }
