@@ -2,12 +2,13 @@
 
 use pillion_wire::ErrorCode;
 use pillion_wire::messages::{
-    DescribeTransactionsRequest, InitProducerIdRequest, ListTransactionsRequest, ProduceRequest,
+    AddOffsetsToTxnRequest, DescribeTransactionsRequest, EndTxnRequest, InitProducerIdRequest, ListTransactionsRequest,
+    ProduceRequest,
 };
 
 use super::producer::{
-    ID, add, add_offsets, add_several, batch, broker, end_with, find_coordinator, init, init_request, init_with, write,
-    write_request,
+    ID, add, add_offsets, add_request, add_several, batch, broker, end_request, end_with, find_coordinator, init,
+    init_request, init_with, write, write_request,
 };
 use super::support::{TestBroker, altered, create_topic, list_offset, produce_request};
 
@@ -39,7 +40,26 @@ fn timeouts_and_identities_that_are_none_are_refused() {
         let request = InitProducerIdRequest { producer_id, producer_epoch, ..init_request(ID) };
         assert_eq!(client.call(&request, 5).error_code, ErrorCode::InvalidRequest.code());
     }
-    assert_eq!(client.call(&init_request(""), 5).error_code, ErrorCode::InvalidRequest.code());
+}
+
+#[test]
+fn without_a_transactional_id_nothing_is_asked_for() {
+    let (_broker, mut client) = broker();
+    create_topic(&mut client, "orders", 1, &[]);
+    let invalid = ErrorCode::InvalidRequest.code();
+    assert_eq!(init_with(&mut client, &init_request(""), 5).error_code, invalid);
+    let mut request = add_request((1, 0), "orders", &[0]);
+    request.v3_and_below_transactional_id.clear();
+    let answer = client.call(&request, 3);
+    assert_eq!(answer.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code, invalid);
+    for version in [3, 5] {
+        let end = EndTxnRequest { transactional_id: String::new(), ..end_request((1, 0), true) };
+        assert_eq!(client.call(&end, version).error_code, invalid);
+    }
+    let offsets = AddOffsetsToTxnRequest { producer_id: 1, group_id: "saga".to_owned(), ..Default::default() };
+    assert_eq!(client.call(&offsets, 3).error_code, invalid);
+    let describe = DescribeTransactionsRequest { transactional_ids: vec![String::new()] };
+    assert_eq!(client.call(&describe, 0).transaction_states[0].error_code, invalid);
 }
 
 #[test]

@@ -16,17 +16,15 @@ fn what_is_committed_is_seen_and_what_is_aborted_is_not() {
     let (_broker, mut client) = broker();
     create_topic(&mut client, "orders", 2, &[]);
     let producer = init(&mut client, ID, 0);
-    let mut sequence = 0;
     // aiokafka produces in version 3, kafkajs up to 7, librdkafka up to 10.
-    for (round, version) in [3, 5, 7, 9, 10, 11].into_iter().enumerate() {
-        let commit = round % 2 == 0;
+    for (sequence, version) in (0..).zip([3, 5, 7, 9, 10, 11]) {
+        let commit = sequence % 2 == 0;
         assert_eq!(add(&mut client, producer, "orders", &[0, 1], 0), [0, 0]);
         let before = stable(&mut client, "orders", 0);
         for partition in [0, 1] {
             let batch = batch(producer, sequence, &[&format!("{version}")]);
             assert_eq!(write(&mut client, "orders", partition, batch, version).0, 0, "version {version}");
         }
-        sequence += 1;
         assert_eq!(stable(&mut client, "orders", 0), before, "it is open");
         assert_eq!(end(&mut client, producer, commit, 0), producer);
         assert_eq!(stable(&mut client, "orders", 0), before + 2, "with the answer it is over");

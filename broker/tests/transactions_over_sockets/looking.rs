@@ -69,6 +69,8 @@ fn transactions_are_listed_as_asked_for() {
     assert_eq!(list(&mut client, &of_producers).len(), 2);
     let pattern = ListTransactionsRequest { transactional_id_pattern: Some("a-.*".to_owned()), ..all.clone() };
     assert_eq!(list(&mut client, &pattern).len(), 2);
+    let idle = ListTransactionsRequest { duration_filter: 3_600_000, ..all.clone() };
+    assert_eq!(list(&mut client, &idle).len(), 3, "who has begun nothing is older than anything, as in Kafka");
     let long = ListTransactionsRequest { duration_filter: 3_600_000, state_filters: vec!["Ongoing".to_owned()], ..all };
     assert!(list(&mut client, &long).is_empty());
 }

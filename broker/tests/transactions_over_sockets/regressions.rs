@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pillion_wire::ErrorCode;
-use pillion_wire::messages::DeleteRecordsRequest;
 use pillion_wire::messages::delete_records::{DeleteRecordsPartition, DeleteRecordsTopic};
+use pillion_wire::messages::{DeleteRecordsRequest, EndTxnRequest, InitProducerIdRequest};
 
 use super::producer::{
-    ID, SETTINGS, add, batch, batch_at, broker, coordinator, end, end_with, fetch_committed, init, init_request,
-    list_committed, read_committed, read_committed_from, stable, write,
+    ID, SETTINGS, add, batch, batch_at, broker, coordinator, end, end_request, end_with, fetch_committed, init,
+    init_request, list_committed, read_committed, read_committed_from, stable, write,
 };
 use super::support::{Client, Fetched, TestBroker, create_topic, delete_topic, fetch, list_offset, produce};
 
@@ -225,9 +225,9 @@ fn a_stop_answers_producers_that_wait_and_what_they_left_is_ended_afterwards() {
     for round in 0..20 {
         let mut other = broker.client();
         assert_eq!(write(&mut client, "orders", 0, batch(producer, 0, &[&format!("{round}")]), 12).0, 0);
-        other.send(&super::producer::end_request(producer, true), 5);
+        other.send(&end_request(producer, true), 5);
         if round < 19 {
-            let answer = other.receive::<pillion_wire::messages::EndTxnRequest>(5);
+            let answer = other.receive::<EndTxnRequest>(5);
             producer = (answer.producer_id, answer.producer_epoch);
         }
         let mut another = broker.client();
@@ -241,4 +241,38 @@ fn a_stop_answers_producers_that_wait_and_what_they_left_is_ended_afterwards() {
     let end = list_offset(&mut client, "orders", 0, -1).offset;
     assert_eq!(stable(&mut client, "orders", 0), end);
     assert!(read_committed(&mut client, "orders", 0).len() >= 19);
+}
+
+#[test]
+fn an_id_whose_epochs_run_out_goes_on_under_another_producer_id() {
+    const LAST_EPOCH: i16 = i16::MAX - 1;
+    let (broker, mut client) = broker();
+    create_topic(&mut client, "orders", 1, &[]);
+    let (id, epoch) = init(&mut client, ID, 5);
+    let missing = usize::from(LAST_EPOCH.unsigned_abs() - epoch.unsigned_abs());
+    let request = init_request(ID);
+    for chunk in vec![(); missing].chunks(500) {
+        chunk.iter().for_each(|()| client.send(&request, 5));
+        for () in chunk {
+            assert_eq!(client.receive::<InitProducerIdRequest>(5).error_code, 0);
+        }
+    }
+    let last = (id, LAST_EPOCH);
+    assert_eq!(add(&mut client, last, "orders", &[0], 3), [0]);
+    assert_eq!(write(&mut client, "orders", 0, batch(last, 0, &["old"]), 9).0, 0);
+    // One takes over while the other's transaction ends: the id is asked for when the markers are durable.
+    let mut other = broker.client();
+    client.send(&end_request(last, true), 4);
+    other.send(&request, 5);
+    let ended = client.receive::<EndTxnRequest>(4).error_code;
+    let taken_over = other.receive::<InitProducerIdRequest>(5);
+    assert!([0, ErrorCode::ProducerFenced.code()].contains(&ended), "whichever came first: {ended}");
+    assert_eq!((taken_over.error_code, taken_over.producer_epoch), (0, 0));
+    assert_ne!(taken_over.producer_id, id);
+    let producer = (taken_over.producer_id, 0);
+    assert_eq!(write(&mut client, "orders", 0, batch(last, 1, &["stale"]), 12).0, 49, "the id is not its own any more");
+    assert_eq!(write(&mut client, "orders", 0, batch(producer, 0, &["new"]), 12).0, 0);
+    end(&mut client, producer, true, 5);
+    let seen = read_committed(&mut client, "orders", 0);
+    assert_eq!(seen, if ended == 0 { vec!["old", "new"] } else { vec!["new"] });
 }

@@ -50,13 +50,30 @@ fn who_was_timed_out_may_not_go_on() {
         let (mut harness, producer) = timed_out(protocol);
         assert_eq!(harness.add(producer, protocol, &[orders(0)]), refused(ErrorCode::ProducerFenced));
         assert_eq!(harness.verify(producer, &orders(0)), Err(ErrorCode::ProducerFenced));
-        assert_eq!(harness.recover(producer), refused(ErrorCode::ProducerFenced));
-        assert!(
-            matches!(harness.end(producer, protocol, true), Answer::Refused(_)),
-            "what was aborted is not committed"
-        );
+        let committed = harness.end(producer, protocol, true);
+        assert!(matches!(committed, Answer::Refused(_)), "what was aborted is not committed");
         assert_eq!(harness.init().epoch, producer.epoch + 2);
+        assert_eq!(harness.recover(producer), refused(ErrorCode::ProducerFenced), "another has taken over");
     }
+}
+
+#[test]
+fn who_was_timed_out_may_recover_while_nobody_has_taken_over() {
+    for protocol in [Classic, EpochBump] {
+        let (mut harness, producer) = timed_out(protocol);
+        let next = identity(producer.id, producer.epoch + 1);
+        assert_eq!(harness.recover(producer), Answer::Producer(next));
+        assert_eq!(harness.add(next, protocol, &[orders(0)]), Answer::Added);
+        assert_eq!(harness.recover(producer), refused(ErrorCode::ProducerFenced));
+    }
+}
+
+#[test]
+fn the_abort_of_who_was_timed_out_in_the_new_protocol_is_done() {
+    let (mut harness, producer) = timed_out(EpochBump);
+    let next = identity(producer.id, producer.epoch + 1);
+    assert_eq!(harness.end(producer, EpochBump, false), Answer::Producer(next));
+    assert_eq!(harness.end(producer, EpochBump, true), refused(ErrorCode::InvalidTxnState));
 }
 
 #[test]
