@@ -55,7 +55,8 @@ impl Simulation {
         self.model.batches.extend(self.model.in_flight.take());
         let durable = visible.iter().filter(|batch| batch.header.next_offset() <= self.model.durable_end);
         durable.for_each(|batch| self.check_batch(batch));
-        let from = start.max(self.model.compacted_below());
+        // Of what was deleted a crash may bring some back.
+        let from = start.max(self.model.compacted_below()).max(self.model.start_decided);
         for expected in self.model.batches.iter().map(|batch| &batch.header) {
             let is_wanted = expected.base_offset >= from && expected.next_offset() <= self.model.durable_end;
             let is_there = visible.iter().any(|batch| batch.header.base_offset == expected.base_offset);
