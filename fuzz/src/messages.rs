@@ -73,6 +73,8 @@ fn check<M: Message + Debug + PartialEq>(body: &Bytes, version: i16) {
     let read = || M::read(&mut Reader::for_request(body), version);
     let Ok(message) = within(decoded_bytes_max(body.len()), M::NAME, read) else { return };
     let again = encode(&message, version);
-    let read = M::read(&mut Reader::new(&again), version);
-    assert_eq!(read.as_ref(), Ok(&message), "{} version {version}, written and read again", M::NAME);
+    let read = M::read(&mut Reader::new(&again), version).expect("what was written is read");
+    // As text, too, for a number that is none equals nothing.
+    let is_same = read == message || format!("{read:?}") == format!("{message:?}");
+    assert!(is_same, "{} version {version}: {message:?}, written and read again, is {read:?}", M::NAME);
 }

@@ -1,13 +1,16 @@
 //! What a target is, and the promise about memory that all of them keep.
 
+/// Reads bytes; panics where a promise is broken.
+pub type Run = Box<dyn Fn(&[u8]) + Send + Sync>;
+
 /// Something that reads bytes.
 pub struct Target {
     /// Its name, which is also that of its corpus.
     pub name: String,
     /// Bytes that a fuzzer does well to begin with.
     pub seeds: Vec<Vec<u8>>,
-    /// Reads bytes; panics where a promise is broken.
-    pub run: Box<dyn Fn(&[u8]) + Send + Sync>,
+    /// What reads them.
+    pub run: Run,
 }
 
 /// What `read` answers. Panics when it takes more than `bytes_max` at once.

@@ -25,6 +25,10 @@ pub(crate) fn handle(call: Call, mut request: DescribeTransactionsRequest) -> Fl
     }));
     for (place, transactional_id) in request.transactional_ids.into_iter().enumerate() {
         let shard = match call.broker.transactions.shard(&transactional_id) {
+            _ if transactional_id.is_empty() => {
+                states.put(place, refusal(transactional_id, ErrorCode::InvalidRequest));
+                continue;
+            }
             Ok(shard) => shard,
             Err(error) => {
                 states.put(place, refusal(transactional_id, error));

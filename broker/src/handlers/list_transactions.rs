@@ -93,8 +93,7 @@ impl Filter {
     fn takes(&self, listed: &Listed) -> bool {
         (self.states.is_empty() || self.states.contains(&Some(listed.state)))
             && (self.producer_ids.is_empty() || self.producer_ids.contains(&listed.producer_id))
-            && (self.lasted_longer_ms < 0
-                || listed.lasted_ms.is_some_and(|lasted_ms| lasted_ms > self.lasted_longer_ms))
+            && (self.lasted_longer_ms < 0 || listed.lasted_ms > self.lasted_longer_ms)
             && self.pattern.as_ref().is_none_or(|pattern| pattern.is_match(&listed.transactional_id))
     }
 }

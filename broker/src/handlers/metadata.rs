@@ -1,7 +1,8 @@
 //! Metadata (3), versions 0 to 13: brokers, topics, partitions and leaders.
 //!
 //! This node leads everything, under the address of the listener the question came by. Unknown topics are made when
-//! the client and `auto.create.topics.enable` allow it. A topic named twice is described once. Versions 10 and 11 have
+//! the client and `auto.create.topics.enable` allow it, after they were answered as unknown: so does Kafka, and clients
+//! ask again. Whoever looks whether a topic is gone hears that it is. A topic named twice is described once. Versions 10 and 11 have
 //! topics' ids but cannot be asked by them.
 
 use std::collections::HashSet;
@@ -15,29 +16,31 @@ use pillion_wire::messages::{MetadataRequest, MetadataResponse};
 
 use super::blocking;
 use super::permitted_operations::{NOT_ASKED, ON_CLUSTER, ON_TOPIC};
-use crate::broker::{BrokerState, TopicSpec};
+use crate::broker::{BrokerState, TopicChangeError, TopicSpec};
 use crate::catalogue::{Topic, check_topic_name, is_internal};
 use crate::dispatch::{Call, Flow};
 use crate::topic_config::TopicConfig;
 
-/// Answers at once, or after making topics.
+/// Answers at once, and makes topics before the connection's next request.
 pub(crate) fn handle(call: Call, request: MetadataRequest) -> Flow {
     if matches!(call.version(), 10 | 11) && request.topics.iter().flatten().any(is_by_id) {
         return call.answer(&refused(&request));
     }
     let missing = missing_topics(&call, &request);
+    let response = describe(&call, &request);
     if missing.is_empty() {
-        let response = describe(&call, &request);
         return call.answer(&response);
     }
     blocking(move || {
-        for made in call.broker.create_topics(missing) {
-            if let Err(error) = made {
-                tracing::warn!(%error, "cannot make a topic on first use");
+        let broker = Arc::clone(&call.broker);
+        call.answer(&response);
+        for made in broker.create_topics(missing) {
+            match made {
+                // Another connection was quicker.
+                Ok(_) | Err(TopicChangeError::Exists(_)) => {}
+                Err(error) => tracing::warn!(%error, "cannot make a topic on first use"),
             }
         }
-        let response = describe(&call, &request);
-        call.answer(&response);
     })
 }
 

@@ -198,6 +198,10 @@ fn append(
         let by_id = call.version() >= 13;
         return refuse(if by_id { ErrorCode::UnknownTopicId } else { ErrorCode::UnknownTopicOrPartition }, None);
     };
+    if topic.is_internal() {
+        let message = "only the broker writes to this topic".to_owned();
+        return refuse(ErrorCode::InvalidTopicException, Some(message));
+    }
     let Some(partition) = topic.partition(index) else { return refuse(ErrorCode::UnknownTopicOrPartition, None) };
     let records = match data.records {
         Some(Records::Bytes(bytes)) => bytes,

@@ -1,13 +1,21 @@
 //! Which leader epoch wrote from which offset on (KIP-101, KIP-320).
 
 /// Epochs with their first offsets, both ascending.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct LeaderEpochs {
     starts: Vec<(i32, i64)>,
     /// How many are in the checkpoint file, which has none that are not here.
     saved: usize,
     /// The file holds others than these, or is missing.
     outdated: bool,
+    /// Where the first one began that is not in the file, though the log's start may have passed it: that may come back.
+    unsaved_from: i64,
+}
+
+impl Default for LeaderEpochs {
+    fn default() -> Self {
+        Self { starts: Vec::new(), saved: 0, outdated: false, unsaved_from: i64::MAX }
+    }
 }
 
 impl LeaderEpochs {
@@ -20,7 +28,7 @@ impl LeaderEpochs {
         let all = starts.len();
         let starts: Vec<_> = starts.into_iter().filter(|(_, start)| *start < end).collect();
         let saved = starts.len();
-        Some(Self { starts, saved, outdated: saved < all })
+        Some(Self { starts, saved, outdated: saved < all, ..Self::default() })
     }
 
     /// Notes that the batch at `offset` was written in `epoch`. Epochs that began there or behind it were of batches
@@ -32,6 +40,7 @@ impl LeaderEpochs {
             self.outdated |= kept < self.saved;
             self.saved = self.saved.min(kept);
             self.starts.push((epoch, offset));
+            self.unsaved_from = self.unsaved_from.min(offset);
         }
     }
 
@@ -88,10 +97,11 @@ impl LeaderEpochs {
     pub(super) fn saved(&mut self, latest: i32) {
         self.saved = self.starts.partition_point(|(epoch, _)| *epoch <= latest);
         self.outdated = false;
+        self.unsaved_from = self.starts.get(self.saved).map_or(i64::MAX, |(_, start)| *start);
     }
 
     /// Whether the file holds every epoch that began below `offset`.
     pub(super) fn is_saved_up_to(&self, offset: i64) -> bool {
-        self.starts.get(self.saved).is_none_or(|(_, start)| *start >= offset)
+        self.unsaved_from >= offset
     }
 }

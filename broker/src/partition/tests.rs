@@ -146,3 +146,20 @@ fn watchers_are_told_when_the_high_watermark_moves() {
     told.recv_timeout(LONG).expect("is told");
     assert_eq!(partition.offsets().high_watermark, next_offset);
 }
+
+#[test]
+fn an_idle_idempotent_producer_expires_and_then_produces() {
+    let partition = partition(&SimulatedDisk::new(), Durability::Sync);
+    let of = |base_sequence| {
+        let producer = BatchProducer { id: 7, epoch: 0, base_sequence, transactional: false };
+        let (batch, header) = batch(Some(producer));
+        partition.append(&batch, header).map(|appended| appended.base_offset)
+    };
+    assert_eq!(of(0).ok(), Some(0));
+    assert!(of(7).is_err(), "a batch is missing, as far as is known");
+    partition.expire(i64::MAX, 1_000);
+    assert_eq!(of(7).ok(), Some(1), "nothing is known of what came before");
+    assert_eq!(of(8).ok(), Some(2), "and from here on it is held to its sequence");
+    assert!(of(8).is_ok_and(|offset| offset == 2));
+    assert!(of(11).is_err());
+}

@@ -132,9 +132,11 @@ impl Transaction {
         self.epoch >= EPOCH_MAX
     }
 
-    /// Whether the next producer needs an id once the open transaction's is fenced.
-    pub(super) fn is_exhausted_by_fence(&self) -> bool {
-        self.epoch >= EPOCH_MAX - 1
+    /// Whether it can be handed over under another producer id only. Who recovers with an epoch from before gets the one
+    /// there is, unless that is the one for markers.
+    pub(super) fn needs_producer_id(&self, current: Option<ProducerIdentity>) -> bool {
+        let is_bumped = current.is_none_or(|current| current.epoch == self.epoch);
+        self.is_exhausted() && (is_bumped || self.epoch > EPOCH_MAX)
     }
 
     /// Whether a producer that comes with an id and epoch to recover may do so (KIP-360). Its id may be the one before,
@@ -142,7 +144,10 @@ impl Transaction {
     pub(super) fn is_recoverable_by(&self, producer: ProducerIdentity) -> bool {
         let is_last = producer.id == self.producer_id && (producer.epoch == self.epoch || self.is_retry(producer));
         let is_before = producer.id == self.previous_producer_id && producer.epoch >= EPOCH_MAX;
-        self.epoch < 0 || is_last || (is_before && self.is_retry(producer))
+        let is_known = is_last || (is_before && self.is_retry(producer));
+        // What is open belongs to the epoch there is: to one from before, that is somebody else.
+        let is_holder = self.state != TransactionState::Ongoing || producer == self.producer();
+        self.epoch < 0 || (is_known && is_holder)
     }
 
     fn is_retry(&self, producer: ProducerIdentity) -> bool {
@@ -159,12 +164,13 @@ impl Transaction {
     /// Gives the id to a producer, with the next epoch, or, if there is none left, with `fresh_producer_id`. A retry of
     /// a bump gets what the first one got.
     pub(super) fn hand_over(&mut self, init: &Init, fresh_producer_id: Option<i64>, now: Moment) {
+        let last_epoch = init.current.map_or(NONE.into(), |current| current.epoch);
         if let Some(fresh_producer_id) = fresh_producer_id {
-            self.last_epoch = init.current.map_or(NONE.into(), |_| self.epoch);
+            self.last_epoch = last_epoch;
             self.previous_producer_id = self.producer_id;
             (self.producer_id, self.epoch) = (fresh_producer_id, 0);
         } else if !init.current.is_some_and(|current| current.epoch != self.epoch && self.is_retry(current)) {
-            self.last_epoch = init.current.map_or(NONE.into(), |_| self.epoch);
+            self.last_epoch = last_epoch;
             self.epoch += 1;
         }
         self.timeout_ms = init.timeout_ms;
@@ -210,9 +216,10 @@ impl Transaction {
         self.prepare(commit, now);
     }
 
-    /// Decides to abort the open transaction, against its producer, whose epoch is over with that.
+    /// Decides to abort the open transaction, against its producer, whose epoch is over with that. Unless another takes
+    /// over, it may recover, and has the markers' epoch then (KIP-588).
     pub(super) fn fence(&mut self, now: Moment) {
-        self.last_epoch = NONE.into();
+        self.last_epoch = self.epoch;
         self.epoch = self.epoch.saturating_add(1);
         self.prepare(false, now);
     }
@@ -245,9 +252,9 @@ impl Transaction {
         now.monotonic.after(Duration::from_millis(left_ms.unsigned_abs()))
     }
 
-    /// How long the open transaction has lasted, in milliseconds; `None` when none is open or ending.
-    pub(super) fn lasted_ms(&self, wall_ms: i64) -> Option<i64> {
-        (!self.state.is_idle()).then(|| wall_ms.saturating_sub(self.started_ms))
+    /// Milliseconds since its last transaction began. An id that has begun none is as old as the Unix epoch, as in Kafka.
+    pub(super) fn lasted_ms(&self, wall_ms: i64) -> i64 {
+        wall_ms.saturating_sub(self.started_ms)
     }
 
     /// Whether all its records are durable.

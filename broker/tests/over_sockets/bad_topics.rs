@@ -68,6 +68,7 @@ fn a_topic_is_made_on_first_use_only_where_client_and_broker_allow_it() {
         MetadataRequest { topics, allow_auto_topic_creation: allow, ..MetadataRequest::default() }
     };
     assert_eq!(client.call(&ask(false), 12).topics[0].error_code, 3);
+    assert_eq!(client.call(&ask(true), 12).topics[0].error_code, 3, "there was none when it was asked for");
     let made = client.call(&ask(true), 12).topics.remove(0);
     assert_eq!((made.error_code, made.partitions.len()), (0, 3));
     assert_eq!(produce(&mut client, "new", 2, batch(&["x"])).error_code, 0);

@@ -4,6 +4,7 @@ mod cluster;
 mod data;
 mod groups;
 mod topics;
+mod transactions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -35,6 +36,10 @@ const KAFKA_RANGES: &[(i16, RangeInclusive<i16>)] = &[
     (21, 0..=2),
     (22, 0..=5),
     (23, 2..=4),
+    (24, 0..=5),
+    (25, 0..=4),
+    (26, 0..=5),
+    (27, 1..=2),
     (28, 0..=6),
     (29, 1..=3),
     (32, 1..=4),
@@ -54,14 +59,17 @@ const KAFKA_RANGES: &[(i16, RangeInclusive<i16>)] = &[
     (55, 0..=2),
     (57, 0..=2),
     (60, 0..=2),
+    (61, 0..=0),
+    (65, 0..=0),
+    (66, 0..=2),
     (74, 0..=1),
     (75, 0..=0),
 ];
 
 /// APIs the broker cannot do without in this slice.
-const REQUIRED: [i16; 35] = [
-    0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 18, 19, 20, 21, 22, 23, 29, 32, 33, 34, 35, 37, 41, 43, 44, 45, 46, 48, 50,
-    55, 57, 60, 74, 75,
+const REQUIRED: [i16; 43] = [
+    0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 32, 33, 34, 35, 37, 41, 43,
+    44, 45, 46, 48, 50, 55, 57, 60, 61, 65, 66, 74, 75,
 ];
 
 /// A broker with a topic that has records, and what its ApiVersions told.
@@ -113,6 +121,7 @@ fn every_advertised_version_is_answered() {
     data::ask(&mut world);
     topics::ask(&mut world);
     groups::ask(&mut world);
+    transactions::ask(&mut world);
     cluster::ask(&mut world);
     world.ask(
         |_| ApiVersionsRequest {

@@ -127,6 +127,14 @@ impl ProducerStates {
         Some(completed)
     }
 
+    /// Records a marker of which compaction has left only the control batch's header, for the epoch in it: its transaction
+    /// is gone from the log as a whole.
+    pub(crate) fn note_spent_marker(&mut self, header: &BatchHeader) {
+        if header.producer_id >= 0 {
+            producer_of(&mut self.known.get_or_insert_default().producers, header).note_spent_marker(header);
+        }
+    }
+
     /// Offset of the first record whose fate is open: of a transaction without a marker, or with one that is not yet
     /// below the high watermark. None when all are settled. Not below the log start offset.
     pub(crate) fn first_unstable_offset(&self) -> Option<i64> {

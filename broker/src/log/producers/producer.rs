@@ -101,6 +101,11 @@ impl Producer {
         self.open_transaction.take()
     }
 
+    pub(super) fn note_spent_marker(&mut self, header: &BatchHeader) {
+        self.enter_epoch(header.producer_epoch);
+        self.last_timestamp = header.max_timestamp;
+    }
+
     pub(super) fn snapshot(&self, producer_id: i64) -> ProducerSnapshotEntry {
         let last = self.batches.last();
         ProducerSnapshotEntry {

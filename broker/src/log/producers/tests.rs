@@ -173,6 +173,15 @@ fn a_marker_of_the_same_epoch_leaves_the_sequence() {
 }
 
 #[test]
+fn what_compaction_left_of_a_marker_still_fences_its_producers_older_epochs() {
+    let mut states = ProducerStates::default();
+    states.note_spent_marker(&Batch { epoch: 2, ..TRANSACTIONAL }.marker());
+    assert_eq!(states.first_unstable_offset(), None);
+    let late = states.check(&TRANSACTIONAL.header());
+    assert_eq!(late, Err(SequenceError::StaleEpoch { epoch: 1, current: 2 }));
+}
+
+#[test]
 fn a_marker_without_a_transaction_completes_nothing_but_is_known() {
     let mut states = ProducerStates::default();
     assert_eq!(states.note_marker(&Batch { epoch: 5, ..FIRST }.marker(), &COMMIT), None);

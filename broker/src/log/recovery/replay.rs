@@ -177,7 +177,14 @@ impl Log {
     }
 
     fn replay_marker(&mut self, header: &BatchHeader, batch: &[u8], aborted_from: i64) -> Result<(), LogError> {
-        let Ok(Some(marker)) = read_marker(batch) else { return Ok(()) };
+        let marker = match read_marker(batch) {
+            Ok(Some(marker)) => marker,
+            Ok(None) if header.record_count == 0 => {
+                self.producers.note_spent_marker(header);
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
         match self.producers.note_marker(header, &marker) {
             Some(completed) if header.base_offset >= aborted_from => {
                 self.note_completed(&completed).map_err(|source| self.failed(source))

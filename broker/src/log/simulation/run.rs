@@ -253,7 +253,8 @@ impl Simulation {
             End::SyncFailed => assert_eq!(found, self.model.durable_end.max(self.broker.log.log_start_offset())),
             _ => {}
         }
-        self.is_over = std::mem::take(&mut self.model.may_have_holes) && power_was_cut;
+        let has_holes = std::mem::take(&mut self.model.may_have_holes);
+        self.is_over = power_was_cut && (has_holes || self.has_torn_epoch());
         if self.is_over { self.check_durable() } else { self.check_recovered() }
     }
 

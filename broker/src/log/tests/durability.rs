@@ -154,6 +154,23 @@ fn no_segment_is_deleted_before_the_name_of_the_next_one_is_on_disk() {
 }
 
 #[test]
+fn the_recovery_point_waits_for_leader_epochs_though_the_logs_start_has_passed_them() {
+    let mut log = open(&SimulatedDisk::new(), false);
+    append(&mut log, 0, 2);
+    log.save_epochs().expect("saves");
+    let (batch, header) = batch(0, 2, None);
+    log.append(&batch, header, 1, 0).expect("appends");
+    log.roll(0).expect("rolls");
+    append(&mut log, 0, 2);
+    // Not written down yet: a crash may take it back.
+    log.advance_log_start(4);
+    log.sync().expect("syncs");
+    assert_eq!(log.recovery_point(), 0);
+    log.save_epochs().expect("saves");
+    assert_eq!(log.recovery_point(), 4);
+}
+
+#[test]
 fn an_index_without_its_segment_is_not_taken_for_that_of_the_next_one() {
     let disk = SimulatedDisk::new();
     let mut log = open(&disk, false);

@@ -12,7 +12,8 @@ use super::TransactionShard;
 use crate::hosting::moment::Moment;
 
 impl TransactionShard {
-    /// Answers once the partitions are durably in the producer's transaction: INVALID_PRODUCER_ID_MAPPING for a producer
+    /// Answers once the partitions are durably in the producer's transaction: INVALID_REQUEST for an id that is none,
+    /// INVALID_PRODUCER_ID_MAPPING for a producer
     /// nothing is known of, PRODUCER_FENCED for one that was replaced, CONCURRENT_TRANSACTIONS while its last
     /// transaction is ending.
     pub(crate) fn add_partitions(
@@ -70,6 +71,9 @@ impl TransactionShard {
         transactional_id: &Arc<str>,
         producer: ProducerIdentity,
     ) -> Result<&mut Transaction, ErrorCode> {
+        if transactional_id.is_empty() {
+            return Err(ErrorCode::InvalidRequest);
+        }
         let transaction = self.transactions.get_mut(transactional_id).ok_or(ErrorCode::InvalidProducerIdMapping)?;
         if transaction.producer_id != producer.id {
             Err(ErrorCode::InvalidProducerIdMapping)

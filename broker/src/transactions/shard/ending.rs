@@ -23,10 +23,13 @@ enum Next {
 }
 
 impl TransactionShard {
-    /// Answers once all markers are durable, with what the producer is to go on with: INVALID_PRODUCER_ID_MAPPING,
-    /// PRODUCER_FENCED, INVALID_TXN_STATE when there is nothing to end so.
+    /// Answers once all markers are durable, with what the producer is to go on with: INVALID_REQUEST for an id that is
+    /// none, INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED, INVALID_TXN_STATE when there is nothing to end so.
     pub(crate) fn end(&mut self, transactional_id: &Arc<str>, end: &End, now: Moment, actions: &mut Vec<Action>) {
         let refuse = |error| Action::Answer(end.waiter, Answer::Refused(error));
+        if transactional_id.is_empty() {
+            return actions.push(refuse(ErrorCode::InvalidRequest));
+        }
         let Some(transaction) = self.transactions.get_mut(transactional_id) else {
             return actions.push(refuse(ErrorCode::InvalidProducerIdMapping));
         };

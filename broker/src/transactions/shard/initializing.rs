@@ -29,7 +29,7 @@ impl TransactionShard {
     /// INVALID_TRANSACTION_TIMEOUT, PRODUCER_FENCED for a producer that recovers and has been replaced.
     ///
     /// A transaction left open is aborted first.
-    pub(crate) fn init(&mut self, transactional_id: &Arc<str>, mut init: Init, now: Moment, actions: &mut Vec<Action>) {
+    pub(crate) fn init(&mut self, transactional_id: &Arc<str>, init: Init, now: Moment, actions: &mut Vec<Action>) {
         let waiter = init.waiter;
         let next = match self.judge_init(transactional_id, &init) {
             Ok(next) => next,
@@ -43,23 +43,16 @@ impl TransactionShard {
                 self.hand_over(transactional_id, &init, None, now, actions);
             }
             (Next::HandOver, fresh_producer_id) => {
-                let needs_id = self.transactions.get(transactional_id).is_some_and(|transaction| {
-                    transaction.is_exhausted() && init.current.is_none_or(|current| current.epoch == transaction.epoch)
-                });
+                let transaction = self.transactions.get(transactional_id);
+                let needs_id = transaction.is_some_and(|transaction| transaction.needs_producer_id(init.current));
                 if needs_id && fresh_producer_id.is_none() {
                     return actions.push(Action::Answer(waiter, Answer::NeedsProducerId));
                 }
                 self.hand_over(transactional_id, &init, fresh_producer_id.filter(|_| needs_id), now, actions);
             }
-            // Asked for now, for the epoch it is let in with is over then.
-            (Next::Fence, None) if self.is_exhausted_by_fence(transactional_id) => {
-                actions.push(Action::Answer(waiter, Answer::NeedsProducerId));
-            }
             (Next::Fence, _) => {
                 self.fence(transactional_id, now, actions);
                 if let Some(transaction) = self.transactions.get_mut(transactional_id) {
-                    // It was let in with the epoch that is over now.
-                    init.current = init.current.map(|_| transaction.producer());
                     transaction.waiting.push(Waiting::Init(init));
                 }
             }
@@ -92,10 +85,6 @@ impl TransactionShard {
             state if state.is_prepared() => Ok(Next::Wait),
             _ => Ok(Next::HandOver),
         }
-    }
-
-    fn is_exhausted_by_fence(&self, transactional_id: &str) -> bool {
-        self.transactions.get(transactional_id).is_some_and(Transaction::is_exhausted_by_fence)
     }
 
     fn hand_over(

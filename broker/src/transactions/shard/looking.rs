@@ -20,8 +20,8 @@ pub(crate) struct Listed {
     pub(crate) producer_id: i64,
     /// Its state.
     pub(crate) state: TransactionState,
-    /// How long its transaction has been open or ending, in milliseconds.
-    pub(crate) lasted_ms: Option<i64>,
+    /// Milliseconds since its last transaction began.
+    pub(crate) lasted_ms: i64,
 }
 
 impl TransactionShard {

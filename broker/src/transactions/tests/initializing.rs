@@ -140,21 +140,34 @@ fn a_producer_that_recovers_from_an_open_transaction_has_it_aborted() {
         let mut harness = Harness::new();
         let producer = harness.open(protocol);
         let recovered = producer_of(Some(harness.recover(producer)));
-        assert_eq!(recovered, identity(producer.id, 2), "one epoch is for the markers");
+        assert_eq!(recovered, identity(producer.id, 1), "the epoch of the markers");
+        assert_eq!(harness.recover(producer), Answer::Producer(recovered), "its answer may have been lost");
         assert_eq!(harness.all_markers.len(), 1);
         assert!(!harness.all_markers[0].commit);
     }
 }
 
 #[test]
-fn a_producer_that_recovers_near_the_last_epoch_from_an_open_transaction_gets_a_new_id() {
-    for epoch in [LAST_EPOCH - 1, LAST_EPOCH] {
+fn a_producer_that_recovers_from_an_open_transaction_of_the_last_epoch_gets_a_new_id() {
+    let new = identity(FIRST_PRODUCER_ID, 0);
+    for (epoch, expected) in [(LAST_EPOCH - 1, identity(7, LAST_EPOCH)), (LAST_EPOCH, new)] {
         let mut harness = Harness::reading([written(identity(7, epoch), TransactionState::Empty)]);
         assert_eq!(harness.add(identity(7, epoch), Protocol::Classic, &[orders(0)]), Answer::Added);
-        let recovered = harness.recover(identity(7, epoch));
-        assert_eq!(recovered, Answer::Producer(identity(FIRST_PRODUCER_ID, 0)), "from epoch {epoch}");
+        let waiter = harness.init_as(Some(identity(7, epoch)), TIMEOUT_MS);
+        assert_eq!(producer_of(harness.answer(waiter)), expected, "from epoch {epoch}");
+        assert_eq!(harness.recover(identity(7, epoch)), Answer::Producer(expected), "its answer may have been lost");
         assert_eq!(harness.all_markers[0].producer, identity(7, epoch + 1));
     }
+}
+
+#[test]
+fn a_recovery_that_comes_late_does_not_abort_what_the_producer_began_since() {
+    let mut harness = Harness::new();
+    let producer = harness.init();
+    let recovered = producer_of(Some(harness.recover(producer)));
+    assert_eq!(harness.add(recovered, Protocol::EpochBump, &[orders(0)]), Answer::Added);
+    assert_eq!(harness.recover(producer), refused(ErrorCode::ProducerFenced));
+    assert_eq!(harness.state(), TransactionState::Ongoing);
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn produce(world: &mut World) {
         (Some(good.slice(..good.len() - 1)), 87),
         (Some(altered(&good, 21, &[0, 0x20])), 87),
         (Some(idempotent(&["late"], 9, 0, 4)), 0),
-        (Some(batch_of(&[record("t", 0)], Compression::None, Some(transactional))), 48),
+        (Some(batch_of(&[record("t", 0)], Compression::None, Some(transactional))), 53),
     ];
     let topics = world.topics();
     for (records, code) in batches {

@@ -38,6 +38,7 @@ async fn a_state_partition_that_goes_offline_is_not_served_and_nothing_is_writte
     for protocol in [Classic, EpochBump] {
         let disk = SimulatedDisk::new();
         let node = Node::start(&disk, 0).await;
+        node.keep_time();
         let producer = open(&node, protocol).await;
         let held = disk.hold_syncs_of(FIRST);
         let end = node.begin_end(producer, protocol, true);
@@ -45,6 +46,8 @@ async fn a_state_partition_that_goes_offline_is_not_served_and_nothing_is_writte
         disk.fail_syncs_of(STATE, true);
         held.release();
         assert!(matches!(answer(end).await, Ok(Answer::Producer(_))), "what was decided is durable");
+        // The record of the end waits for the next sync, or for its time.
+        node.keep_time();
         until("the loss of the partition", || node.state.is_closed()).await;
         let refusal = async {
             loop {
@@ -134,7 +137,8 @@ async fn while_the_state_cannot_be_written_markers_are_not_written_again_and_aga
     disk.fail_writes_of(STATE, true);
     held.release();
     assert!(answer(end).await.is_ok());
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    node.keep_time();
+    until("another attempt", || node.offsets().iter().any(|offsets| offsets.log_end_offset >= 3)).await;
     let ends: Vec<i64> = node.offsets().iter().map(|offsets| offsets.log_end_offset).collect();
     assert!(ends.iter().all(|end| *end <= 7), "a few attempts, further and further apart: {ends:?}");
     disk.fail_writes_of(STATE, false);

@@ -68,7 +68,11 @@ async fn check(disk: &SimulatedDisk, told: &Told, what: &str) {
     node.end();
 }
 
-async fn story(protocol: Protocol, seed: u64, fault: Option<(fn(&SimulatedDisk, u64), u64)>) -> u64 {
+/// What happens to the disk at an operation.
+type Fault = fn(&SimulatedDisk, u64);
+
+/// The story with a fault after some operations, and what the next start makes of it; answers the operations it took.
+async fn story(protocol: Protocol, seed: u64, fault: Option<(Fault, u64)>) -> u64 {
     let disk = SimulatedDisk::new();
     let node = Node::start(&disk, 0).await;
     let before = disk.operations();
@@ -86,8 +90,8 @@ async fn story(protocol: Protocol, seed: u64, fault: Option<(fn(&SimulatedDisk, 
     operations
 }
 
-/// `fault` at every operation, or at some hundred of them.
-async fn at_every_operation(fault: fn(&SimulatedDisk, u64)) {
+/// `fault` at every operation.
+async fn at_every_operation(fault: Fault) {
     for protocol in [Protocol::Classic, Protocol::EpochBump] {
         let operations = story(protocol, 0, None).await;
         assert!(operations > 50, "{operations}");
