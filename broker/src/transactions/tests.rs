@@ -10,3 +10,4 @@ mod kafka;
 mod markers;
 mod properties;
 mod restart;
+mod values;

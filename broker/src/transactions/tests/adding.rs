@@ -5,7 +5,8 @@ use pillion_wire::ErrorCode;
 use super::super::action::Answer;
 use super::super::event::Protocol;
 use super::super::state::TransactionState;
-use super::harness::{Harness, identity, orders, refused};
+use super::harness::Harness;
+use super::values::{identity, orders, refused};
 
 #[test]
 fn the_first_partitions_open_a_transaction_and_more_join_it() {

@@ -5,7 +5,8 @@ use pillion_wire::ErrorCode;
 use super::super::action::Answer;
 use super::super::event::Protocol::{self, Classic, EpochBump};
 use super::super::state::TransactionState::{self, CompleteAbort, CompleteCommit};
-use super::harness::{FIRST_PRODUCER_ID, Harness, identity, orders, producer_of, refused, written};
+use super::harness::{FIRST_PRODUCER_ID, Harness};
+use super::values::{identity, orders, producer_of, refused, written};
 
 const LAST_EPOCH: i16 = i16::MAX - 1;
 

@@ -7,7 +7,8 @@ use pillion_wire::ErrorCode;
 use super::super::action::Answer;
 use super::super::event::Protocol::EpochBump;
 use super::super::state::TransactionState;
-use super::harness::{FIRST_PRODUCER_ID, Harness, ID, identity, orders, refused};
+use super::harness::{FIRST_PRODUCER_ID, Harness, ID};
+use super::values::{identity, orders, refused};
 
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 

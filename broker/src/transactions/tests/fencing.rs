@@ -7,7 +7,8 @@ use pillion_wire::ErrorCode;
 use super::super::action::Answer;
 use super::super::event::Protocol::{self, Classic, EpochBump};
 use super::super::state::TransactionState;
-use super::harness::{Harness, TIMEOUT_MS, identity, orders, refused};
+use super::harness::{Harness, TIMEOUT_MS};
+use super::values::{identity, orders, refused};
 
 const TIMEOUT: Duration = Duration::from_millis(TIMEOUT_MS as u64);
 const MOMENT: Duration = Duration::from_millis(1);

@@ -13,6 +13,7 @@ use super::super::limits::TransactionLimits;
 use super::super::record_codec::{TransactionRecord, TransactionValue};
 use super::super::shard::TransactionShard;
 use super::super::state::TransactionState;
+use super::values::{orders, producer_of};
 use crate::hosting::WaiterId;
 use crate::hosting::moment::{Moment, MonotonicMs};
 
@@ -20,7 +21,7 @@ pub(super) const ID: &str = "payments";
 pub(super) const TIMEOUT_MS: i32 = 60_000;
 /// The first id given out; the next are the ones above.
 pub(super) const FIRST_PRODUCER_ID: i64 = 1_000;
-const WALL_START_MS: i64 = 1_700_000_000_000;
+pub(super) const WALL_START_MS: i64 = 1_700_000_000_000;
 
 /// A shard and what surrounds it. Answers are kept until asked for; a waiter answered twice fails the test.
 pub(super) struct Harness {
@@ -46,11 +47,7 @@ pub(super) struct Harness {
 
 impl Harness {
     pub(super) fn new() -> Self {
-        Self::with_limits(TransactionLimits::default())
-    }
-
-    pub(super) fn with_limits(limits: TransactionLimits) -> Self {
-        let limits = Arc::new(limits);
+        let limits = Arc::new(TransactionLimits::default());
         Self {
             shard: TransactionShard::new(Arc::clone(&limits)),
             limits,
@@ -299,41 +296,5 @@ impl Harness {
         assert_eq!(self.add(producer, protocol, &[orders(0)]), Answer::Added);
         assert_eq!(self.state(), TransactionState::Ongoing);
         producer
-    }
-}
-
-/// A partition of the topic `orders`.
-pub(super) fn orders(index: i32) -> TopicPartition {
-    (Arc::from("orders"), index)
-}
-
-pub(super) fn identity(id: i64, epoch: i16) -> ProducerIdentity {
-    ProducerIdentity { id, epoch }
-}
-
-pub(super) fn producer_of(answer: Option<Answer>) -> ProducerIdentity {
-    match answer {
-        Some(Answer::Producer(producer)) => producer,
-        other => panic!("not a producer: {other:?}"),
-    }
-}
-
-pub(super) fn refused(error: ErrorCode) -> Answer {
-    Answer::Refused(error)
-}
-
-/// How an id stands in a log: idle, with this id and epoch.
-pub(super) fn written(producer: ProducerIdentity, state: TransactionState) -> TransactionValue {
-    TransactionValue {
-        producer_id: producer.id,
-        previous_producer_id: -1,
-        next_producer_id: -1,
-        epoch: producer.epoch,
-        timeout_ms: TIMEOUT_MS,
-        state,
-        partitions: Vec::new(),
-        started_ms: WALL_START_MS,
-        updated_ms: WALL_START_MS,
-        version: 0,
     }
 }

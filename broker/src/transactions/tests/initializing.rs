@@ -6,7 +6,8 @@ use super::super::action::Answer;
 use super::super::event::{Init, Protocol};
 use super::super::limits::WAITING_MAX;
 use super::super::state::TransactionState;
-use super::harness::{FIRST_PRODUCER_ID, Harness, TIMEOUT_MS, identity, orders, producer_of, refused, written};
+use super::harness::{FIRST_PRODUCER_ID, Harness, TIMEOUT_MS};
+use super::values::{identity, orders, producer_of, refused, written};
 
 const LAST_EPOCH: i16 = i16::MAX - 1;
 

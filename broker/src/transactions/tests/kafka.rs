@@ -101,7 +101,7 @@ proptest! {
 
 #[test]
 fn what_is_of_another_kind_or_state_is_said_so() {
-    let value = TransactionValue { ..super::harness::written(super::harness::identity(1, 0), Ongoing) };
+    let value = TransactionValue { ..super::values::written(super::values::identity(1, 0), Ongoing) };
     let record = TransactionRecord { transactional_id: Arc::from("a"), value: Some(value) };
     let written = encode(&record).expect("is written");
     let (key, value) = (written.key.expect("has a key"), written.value.expect("has a value"));

@@ -7,7 +7,8 @@ use pillion_wire::ErrorCode;
 use super::super::action::Answer;
 use super::super::event::Protocol::{Classic, EpochBump};
 use super::super::state::TransactionState;
-use super::harness::{Harness, identity, orders, producer_of, refused};
+use super::harness::Harness;
+use super::values::{identity, orders, producer_of, refused};
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -10,7 +10,8 @@ use super::super::record_codec::TransactionRecord;
 use super::super::state::TransactionState::{
     self, CompleteAbort, CompleteCommit, Dead, Empty, Ongoing, PrepareAbort, PrepareCommit, PrepareEpochFence,
 };
-use super::harness::{FIRST_PRODUCER_ID, Harness, ID, identity, orders, producer_of, refused, written};
+use super::harness::{FIRST_PRODUCER_ID, Harness, ID};
+use super::values::{identity, orders, producer_of, refused, written};
 
 fn found(state: TransactionState, version: i16) -> Harness {
     let partitions = if state.is_idle() { Vec::new() } else { vec![orders(0), orders(3)] };
