@@ -16,7 +16,7 @@ What the test suites of Kafka's client libraries say of this broker, beside Apac
 runs them and rewrites this file; CONTRIBUTING.md says how. *Bar* is what Apache Kafka passes of the tests that reach a
 broker; *passed* is how many of these pass here. A test that is lost at first and passes when it is run once more by itself
 counts, and is named below: these suites measure time. Each test of the bar that is lost has its cause below; what passes
-here and not on Apache Kafka is named too.
+here and not on Apache Kafka is named too. `streams_kill.py` runs Streams' smoke test with the broker killed in the middle.
 
 | suite | what it is | broker tests | bar | passed | run |
 |---|---|---|---|---|---|

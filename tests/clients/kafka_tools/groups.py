@@ -94,8 +94,16 @@ def check_place(tools):
     shown = tools.run("consumer.ConsoleConsumer", "--topic", "__consumer_offsets", "--partition", str(DEMO_PARTITION),
                       "--offset", "earliest", "--timeout-ms", "20000",
                       "--formatter", "org.apache.kafka.tools.consumer.OffsetsMessageFormatter")
-    found = [json.loads(line) for line in shown.splitlines() if line.startswith("{")]
-    ours = [each for each in found if each["key"]["data"].get("topic") == topic]
+    ours = [each for each in objects(shown) if each["key"]["data"].get("topic") == topic]
     expect(ours, f"partition {DEMO_PARTITION} of __consumer_offsets has no offset of {topic}:\n{shown}")
     expect(ours[-1]["key"]["data"] == {"group": DEMO, "topic": topic, "partition": 0}, f"its key: {ours[-1]}")
     expect(ours[-1]["value"]["data"]["offset"] == RECORDS, f"its value: {ours[-1]}")
+
+
+def objects(text):
+    """The JSON objects in a text, which the formatter prints one behind the other."""
+    decoder, at = json.JSONDecoder(), text.find("{")
+    while at >= 0:
+        each, end = decoder.raw_decode(text, at)
+        yield each
+        at = text.find("{", end)
