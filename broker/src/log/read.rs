@@ -95,6 +95,11 @@ impl Log {
         self.segments.partition_point(|segment| segment.base_offset <= offset).saturating_sub(1)
     }
 
+    /// Whether `offset` is in a segment before the active one.
+    pub(crate) fn is_in_closed_segment(&self, offset: i64) -> bool {
+        self.segment_of(offset) + 1 < self.segments.len()
+    }
+
     /// Where the batch that holds `offset`, or the first one behind it, begins.
     ///
     /// # Errors

@@ -113,6 +113,11 @@ impl Partition {
         self.state.lock().log.tells_of_aborted(from)
     }
 
+    /// Whether `offset` is in a segment that nothing is appended to any more. A read of it ends with that segment.
+    pub(crate) fn is_in_closed_segment(&self, offset: i64) -> bool {
+        self.state.lock().log.is_in_closed_segment(offset)
+    }
+
     /// Epoch of the last batch; −1 when the partition is empty.
     pub(crate) fn latest_epoch(&self) -> i32 {
         self.state.lock().log.latest_epoch()

@@ -48,6 +48,21 @@ fn the_first_batch_is_whole_whatever_the_limits() {
 }
 
 #[test]
+fn records_at_the_end_of_a_closed_segment_do_not_wait_for_more_to_join_them() {
+    let broker = TestBroker::fresh(&[]);
+    let mut client = broker.client();
+    create_topic(&mut client, "t", 1, &[("segment.bytes", "200")]);
+    let one = batch(&[&"x".repeat(90)]);
+    for _ in 0..4 {
+        produce(&mut client, "t", 0, one.clone());
+    }
+    let mut request = fetch_request("t", 0, 0);
+    // More than a segment holds; and nobody would wait so long.
+    (request.min_bytes, request.max_wait_ms) = (10_000, 3_600_000);
+    assert_eq!(sizes(&client.call(&request, 12)), [one.len()]);
+}
+
+#[test]
 fn an_answer_keeps_to_max_bytes_once_it_has_a_batch() {
     let (_broker, mut client) = topic(3);
     let one = batch(&[&"x".repeat(1_000)]);

@@ -21,7 +21,7 @@ use crate::partition::{Isolation, Partition, PartitionOffsets};
 pub(super) enum Found {
     /// Nothing to send, or no room for it.
     Nothing,
-    /// Batches; `more` when it was a limit that ended them.
+    /// Batches; `more` when it was a limit that ended them, or their segment's end.
     Slice { slice: LogSlice, more: bool },
     /// Batches, as they will be sent.
     Records(Records),
@@ -62,7 +62,7 @@ pub(super) struct Search {
     urgent: usize,
     /// Places with something that is not in memory.
     cold: usize,
-    /// Something had no room.
+    /// Something had no room, or waits in a later segment than what was found: it takes another fetch to bring it.
     is_full: bool,
 }
 
@@ -127,6 +127,14 @@ impl Search {
             found => found,
         };
         let has_more = wanted.fetch_offset < marks.end(self.isolation);
+        let ends_with_segment = |held: &Arc<Partition>| held.is_in_closed_segment(wanted.fetch_offset);
+        let found = match (found, held) {
+            (Found::Slice { slice, more: false }, Ok(held)) if ends_with_segment(held) => {
+                self.is_full = true;
+                Found::Slice { slice, more: true }
+            }
+            (found, _) => found,
+        };
         self.is_full |= has_more && matches!(found, Found::Nothing);
         self.places[place].marks = marks;
         self.put(place, found);
