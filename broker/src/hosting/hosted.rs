@@ -78,16 +78,7 @@ impl<S: Shard> Hosted<S> {
     /// Hands an event that nobody waits for to the shard, if it serves. One that is in the partition as well, as a marker
     /// is, is not missed otherwise: it is read from there.
     pub(crate) fn tell(self: &Arc<Self>, handle: impl FnOnce(&mut S, Moment, &mut Vec<ActionOf<S>>)) {
-        let outbox = {
-            let mut state = self.state.lock();
-            if state.phase != Phase::Serving {
-                return;
-            }
-            let mut actions = Vec::new();
-            handle(&mut state.core, self.clock.now(), &mut actions);
-            state.take_in(actions)
-        };
-        self.finish(outbox);
+        self.tell_if(|_| true, handle);
     }
 
     /// As [`Hosted::tell`], if the shard has not been read anew since `incarnation`.
@@ -96,9 +87,17 @@ impl<S: Shard> Hosted<S> {
         incarnation: Incarnation,
         handle: impl FnOnce(&mut S, Moment, &mut Vec<ActionOf<S>>),
     ) {
+        self.tell_if(|state| state.incarnation == incarnation, handle);
+    }
+
+    fn tell_if(
+        self: &Arc<Self>,
+        is_meant: impl FnOnce(&State<S>) -> bool,
+        handle: impl FnOnce(&mut S, Moment, &mut Vec<ActionOf<S>>),
+    ) {
         let outbox = {
             let mut state = self.state.lock();
-            if state.phase != Phase::Serving || state.incarnation != incarnation {
+            if state.phase != Phase::Serving || !is_meant(&state) {
                 return;
             }
             let mut actions = Vec::new();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::super::action::{Action, Persist, Then};
 use super::super::record_codec::{TransactionRecord, TransactionValue};
 use super::super::state::TransactionState;
+use super::super::transaction::Transaction;
 use super::TransactionShard;
 use crate::hosting::moment::Moment;
 
@@ -53,12 +54,11 @@ impl TransactionShard {
     pub(crate) fn expire(&mut self, now: Moment, actions: &mut Vec<Action>) {
         let expiration_ms = i64::try_from(self.limits.id_expiration.as_millis()).unwrap_or(i64::MAX);
         let oldest_kept = now.wall_ms.saturating_sub(expiration_ms);
-        let is_expired = |(id, transaction): &(&Arc<str>, &super::Transaction)| {
-            let _ = id;
+        let is_expired = |transaction: &Transaction| {
             transaction.state.is_idle() && transaction.is_settled() && transaction.updated_ms <= oldest_kept
         };
-        let expired: Vec<Arc<str>> =
-            self.transactions.iter().filter(is_expired).map(|(id, _)| Arc::clone(id)).take(FORGOTTEN_MAX).collect();
+        let expired = self.transactions.iter().filter(|(_, transaction)| is_expired(transaction));
+        let expired: Vec<Arc<str>> = expired.map(|(id, _)| Arc::clone(id)).take(FORGOTTEN_MAX).collect();
         for transactional_id in expired {
             self.last_number += 1;
             let number = self.last_number;
