@@ -2,8 +2,8 @@
 //!
 //! This node leads everything, under the address of the listener the question came by. Unknown topics are made when
 //! the client and `auto.create.topics.enable` allow it, after they were answered as unknown: so does Kafka, and clients
-//! ask again. Whoever looks whether a topic is gone hears that it is. A topic named twice is described once. Versions 10 and 11 have
-//! topics' ids but cannot be asked by them.
+//! ask again. Whoever looks whether a topic is gone hears that it is. A topic named twice is described once. Versions
+//! 10 and 11 have topics' ids but cannot be asked by them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
