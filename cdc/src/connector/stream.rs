@@ -51,7 +51,7 @@ pub(super) struct Stream<'a, S, P: Publisher> {
     session: S,
     publisher: &'a P,
     tables: Tables,
-    known_topics: HashSet<String>,
+    known_topics: HashSet<Arc<str>>,
     /// The transaction being received.
     transaction: Option<Transaction>,
     in_flight: InFlight<P::Acknowledgement>,

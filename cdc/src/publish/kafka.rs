@@ -85,11 +85,12 @@ impl Publisher for KafkaPublisher {
         }
     }
 
-    async fn send(&self, event: OutboxEvent) -> Result<KafkaAcknowledgement, PublishError> {
-        let headers = event.record_headers().into_iter().map(|header| Header { key: header.key, value: header.value });
+    async fn send(&self, mut event: OutboxEvent) -> Result<KafkaAcknowledgement, PublishError> {
+        let headers = event.take_record_headers().into_iter();
+        let headers = headers.map(|header| Header { key: header.key.to_string(), value: header.value });
         let record = ProducerRecord {
             headers: headers.collect(),
-            topic: event.topic,
+            topic: event.topic.to_string(),
             partition: event.partition,
             key: event.key,
             value: event.value,

@@ -71,7 +71,7 @@ impl Publisher for ScriptedPublisher {
     }
 
     async fn send(&self, event: OutboxEvent) -> Result<Acknowledgement, PublishError> {
-        assert!(self.known.lock().contains(&event.topic), "the topic was made first");
+        assert!(self.known.lock().contains(&*event.topic), "the topic was made first");
         let (sender, receiver) = oneshot::channel();
         let verdict = self.cluster.verdicts.lock().pop_front().unwrap_or(Verdict::Store);
         let failure = match verdict {
