@@ -132,7 +132,7 @@ impl PostgresSource {
         let mut failures = Vec::new();
         checks::server(control.client(), &mut failures).await.map_err(of_control)?;
         if self.auto_init && failures.is_empty() {
-            outbox::apply_with(&control, &self.source, None).await.map_err(of_control)?;
+            outbox::apply_with(&control, &self.source, &outbox::Setup::default()).await.map_err(of_control)?;
         }
         checks::source(control.client(), &self.source, &mut failures).await.map_err(of_control)?;
         if failures.is_empty() { Ok(control) } else { Err(ReplicationError::NotReady(failures)) }
