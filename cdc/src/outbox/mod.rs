@@ -37,7 +37,7 @@ pub fn init_statements(source: &Source, role: Option<&str>) -> Vec<String> {
     if let Some(role) = role {
         statements.push(create_role(role));
     }
-    statements.push(create_slot(&source.slot));
+    statements.push(create_slot(source));
     statements
 }
 
@@ -138,11 +138,28 @@ END $$;",
     )
 }
 
-fn create_slot(slot: &str) -> String {
+/// The making of the slot is recorded with it, so that a connector without progress can tell a slot that is new from one
+/// that somebody else has read from: see [`slot_made_at`](crate::checks::slot_made_at). The slot comes first, for
+/// Postgres makes none in a transaction that has written; and making it is not undone with the transaction, so a
+/// comment that fails takes it along.
+fn create_slot(source: &Source) -> String {
     format!(
         "-- The slot keeps the log from here on until the connector has published it. Waits for running transactions.
-SELECT pg_create_logical_replication_slot({slot}, 'pgoutput')
-WHERE NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = {slot});",
-        slot = literal(slot)
+DO $$
+DECLARE made_at pg_lsn;
+BEGIN
+  IF NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = {slot}) THEN
+    SELECT lsn INTO made_at FROM pg_create_logical_replication_slot({slot}, 'pgoutput');
+    BEGIN
+      EXECUTE format('COMMENT ON PUBLICATION %I IS %L', {publication},
+                     format('pillion: slot %s made at %s', {slot}, made_at));
+    EXCEPTION WHEN OTHERS THEN
+      PERFORM pg_drop_replication_slot({slot});
+      RAISE;
+    END;
+  END IF;
+END $$;",
+        slot = literal(&source.slot),
+        publication = literal(&source.publication)
     )
 }
