@@ -74,9 +74,6 @@ pub(super) fn trace(context: Value<'_>) -> Option<pillion_trace_context::TraceCo
     TracingSpanContext::parse(context.utf8("trace context").ok()?)
 }
 
-to()))
-}
-
 /// The payload within JSON: a string that holds its text, unless it is to be expanded and can be.
 fn push_payload(options: &RouterOptions, payload: Option<Value<'_>>, json: &mut String) -> Result<(), RouteError> {
     if options.expand_json_payload
