@@ -26,7 +26,7 @@ fn assert_in_order(recorder: &Recorder) {
 }
 
 #[tokio::test]
-async fn a_killed_postgres_comes_back_and_nothing_is_lost() -> Result<()> {
+async fn a_killed_postgres_comes_back_and_nothing_is_lost_or_repeated() -> Result<()> {
     let mut server = Server::start().await?;
     let recorder = Recorder::default();
     let running = start(config(&server), &recorder);
@@ -42,15 +42,14 @@ async fn a_killed_postgres_comes_back_and_nothing_is_lost() -> Result<()> {
         server.restart().await?;
     }
     recorder.until_id(&id(next - 1)).await;
-    assert_eq!(distinct(&recorder), all(next));
-    assert_in_order(&recorder);
+    assert_eq!(ids(&recorder), (0..next).map(id).collect::<Vec<_>>());
     assert!(running.status.snapshot().sessions > 1, "the session was lost");
     running.stop().await?;
     Ok(())
 }
 
 #[tokio::test]
-async fn a_connector_that_dies_is_followed_by_one_that_loses_nothing() -> Result<()> {
+async fn a_connector_that_dies_is_followed_by_one_that_loses_and_repeats_nothing() -> Result<()> {
     let server = Server::start().await?;
     let client = server.connect().await?;
     let recorder = Recorder::default();
@@ -70,8 +69,7 @@ async fn a_connector_that_dies_is_followed_by_one_that_loses_nothing() -> Result
     }
     let running = start(config(&server), &recorder);
     recorder.until_id(&id(next - 1)).await;
-    assert_eq!(distinct(&recorder), all(next));
-    assert_in_order(&recorder);
+    assert_eq!(ids(&recorder), (0..next).map(id).collect::<Vec<_>>());
     running.stop().await?;
     Ok(())
 }
