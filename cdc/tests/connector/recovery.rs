@@ -1,6 +1,5 @@
 //! What is lost when something dies: nothing.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -9,21 +8,6 @@ use pillion_cdc::Lsn;
 use crate::recorder::Recorder;
 use crate::{config, confirmed_flush, id, ids, insert, start, until};
 use pillion_test_postgres::Server;
-
-fn all(count: u64) -> BTreeSet<String> {
-    (0..count).map(id).collect()
-}
-
-fn distinct(recorder: &Recorder) -> BTreeSet<String> {
-    ids(recorder).into_iter().collect()
-}
-
-/// Events of one aggregate are in order if each first appears after those before it.
-fn assert_in_order(recorder: &Recorder) {
-    let mut seen = BTreeSet::new();
-    let firsts: Vec<String> = ids(recorder).into_iter().filter(|id| seen.insert(id.clone())).collect();
-    assert!(firsts.is_sorted(), "{firsts:?}");
-}
 
 #[tokio::test]
 async fn a_killed_postgres_comes_back_and_nothing_is_lost_or_repeated() -> Result<()> {
