@@ -30,9 +30,11 @@ pub mod pgoutput;
 mod postgres_url;
 pub mod publish;
 mod quoting;
+mod refusal;
 mod replication;
 pub mod router;
 mod status;
+mod tls;
 
 pub use config::{ConfigError, ConnectorConfig, Delivery, OnError};
 pub use connector::{Connector, ConnectorError, RowPosition};
