@@ -43,6 +43,7 @@ impl KafkaCluster {
             client: ClientConfig {
                 bootstrap_servers: config.bootstrap_servers.clone(),
                 client_id: config.client_id.clone(),
+                security: config.security.clone(),
                 ..ClientConfig::default()
             },
             topic: NewTopic {
@@ -118,7 +119,7 @@ impl Future for KafkaAcknowledgement {
 
 fn of_client(error: ClientError) -> PublishError {
     match &error {
-        ClientError::InvalidBootstrapServer { .. } => PublishError::Refused(error.into()),
+        error if error.needs_other_settings() => PublishError::Refused(error.clone().into()),
         _ => of_code(error.error_code(), error),
     }
 }

@@ -1,5 +1,7 @@
 //! Every key with the value in force, for `pillion config`.
 
+use pillion_client::SecurityConfig;
+
 use super::keys::{self, Part};
 use super::layers::{Layers, Origin};
 use super::problem::ConfigurationError;
@@ -37,7 +39,7 @@ pub(crate) fn effective(layers: Layers) -> Result<Vec<EffectiveSetting>, Configu
             keys::POSTGRES_URL => {
                 setting.and(configuration.connector.as_ref()).map(|connector| connector.postgres.to_string())
             }
-            "database.password" => setting.map(|_| HIDDEN.to_owned()),
+            key if key == "database.password" || SecurityConfig::is_secret(key) => setting.map(|_| HIDDEN.to_owned()),
             _ => from_broker.or_else(|| setting.map(|setting| setting.value.clone())),
         };
         EffectiveSetting { key, value: shown.or_else(|| default_of(key, part, &configuration)), origin }
@@ -75,6 +77,7 @@ fn default_of(key: &str, part: Part, configuration: &Configuration) -> Option<St
                 "max.row.bytes" => Some(connector.row_bytes_max.to_string()),
                 "topic.creation.default.partitions" => Some(connector.topic_partitions.to_string()),
                 "topic.creation.default.replication.factor" => Some(connector.topic_replication_factor.to_string()),
+                "security.protocol" => Some(connector.security.protocol().name().to_owned()),
                 "delivery" => Some("at-least-once".to_owned()),
                 "on.error" => Some("stop".to_owned()),
                 "route.by.field" => Some(connector.router.route_by.clone()),
