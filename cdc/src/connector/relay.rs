@@ -113,6 +113,7 @@ impl RelaySpan {
         let kind = match error {
             PublishError::Unavailable(_) => "unavailable",
             PublishError::RecordRefused(_) => "record_refused",
+            PublishError::TransactionRefused(_) => "transaction_refused",
             PublishError::Refused(_) => "refused",
         };
         self.span.set_attribute(KeyValue::new(conventions::ERROR_TYPE, kind));

@@ -28,6 +28,7 @@ pub use layout::{LayoutError, TableLayout};
 pub use options::{InvalidOperation, OptionError, RouterOptions};
 pub use placement::{Placement, PlacementError, Target};
 pub use topic::TopicRouteError;
+pub(crate) use topic::is_legal as is_topic_name;
 
 use bytes::Bytes;
 

@@ -104,7 +104,7 @@ impl TopicRoute {
 }
 
 /// Whether Kafka takes `name` as a topic: 1 to 249 of `a-z A-Z 0-9 . _ -`, and neither `.` nor `..`.
-pub(super) fn is_legal(name: &str) -> bool {
+pub(crate) fn is_legal(name: &str) -> bool {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     (1..=TOPIC_NAME_LENGTH_MAX).contains(&name.len()) && !matches!(name, "." | "..") && name.bytes().all(legal)
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use pillion_cdc::publish::{Cluster, Delivered, PublishError, Publisher};
 use pillion_cdc::router::OutboxEvent;
+use pillion_cdc::{Progress, SourceName};
 use tokio::sync::watch;
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -51,26 +52,41 @@ impl Recorder {
 impl Cluster for Recorder {
     type Publisher = Recorder;
 
-    async fn connect(&self) -> Result<Recorder, PublishError> {
+    async fn connect(&self, _source: &SourceName) -> Result<Recorder, PublishError> {
         Ok(self.clone())
     }
 }
 
 impl Publisher for Recorder {
     type Acknowledgement = Ready<Result<Delivered, PublishError>>;
+    type Outcome = Ready<Result<(), PublishError>>;
 
-    async fn ensure_topic(&self, _topic: &str) -> Result<(), PublishError> {
+    fn progress(&self) -> Option<&Progress> {
+        None
+    }
+
+    async fn ensure_topic(&mut self, _topic: &str) -> Result<(), PublishError> {
         Ok(())
     }
 
-    async fn send(&self, event: OutboxEvent) -> Result<Self::Acknowledgement, PublishError> {
+    async fn send(
+        &mut self,
+        event: OutboxEvent,
+        _wants_acknowledgement: bool,
+    ) -> Result<Option<Self::Acknowledgement>, PublishError> {
         let mut accepting = self.accepting.subscribe();
         accepting.wait_for(|accepting| *accepting).await.expect("the sender is kept");
         let mut events = self.events.lock().expect("no test panics in here");
         events.push(event);
         let offset = i64::try_from(events.len()).expect("few events");
-        Ok(ready(Ok(Delivered { partition: 0, offset })))
+        Ok(Some(ready(Ok(Delivered { partition: 0, offset }))))
     }
+
+    async fn commit(&mut self, _progress: &Progress) -> Result<Self::Outcome, PublishError> {
+        Ok(ready(Ok(())))
+    }
+
+    fn abort(&mut self) {}
 
     async fn close(self) {}
 }

@@ -100,6 +100,9 @@ impl ConnectorFlags {
 /// Which database, and what of it.
 #[derive(Debug, Args, Default)]
 pub(super) struct SourceFlags {
+    /// Only this one of the configuration's connectors
+    #[arg(long, value_name = "NAME")]
+    pub(super) connector: Option<String>,
     /// The database of the outbox: postgresql://user:password@host:port/database
     #[arg(long, value_name = "URL")]
     pub(super) postgres: Option<String>,
@@ -116,6 +119,9 @@ pub(super) struct SourceFlags {
 
 impl SourceFlags {
     pub(super) fn add_to(&self, layers: &mut Layers) {
+        if let Some(name) = &self.connector {
+            layers.select(name);
+        }
         let single = [
             ("--postgres", config::POSTGRES_URL, &self.postgres),
             ("--slot", config::SLOT_NAME, &self.slot),
