@@ -74,13 +74,13 @@ impl<S: ReplicationSession, P: Publisher> Stream<'_, S, P> {
         if self.is_published(&position, || layout.id_of(row))? {
             return Ok(());
         }
-        let content = PoisonContent::Row { layout: &layout, row };
+        let poison = PoisonContent::Row { layout: &layout, row };
         if let Some(refusal) = self.refusals.of(&position).cloned() {
-            return self.poison(position, refusal.reason.into(), content).await;
+            return self.poison(position, refusal.reason.into(), poison).await;
         }
         match self.router.route(&layout, row, commit_time_micros.div_euclid(1000)) {
             Ok(event) => self.publish(event, position, commit_time_micros).await,
-            Err(error) => self.poison(position, error.into(), content).await,
+            Err(error) => self.poison(position, error.into(), poison).await,
         }
     }
 
@@ -178,15 +178,15 @@ impl<S: ReplicationSession, P: Publisher> Stream<'_, S, P> {
         }
     }
 
-    async fn ensure_topic(&mut self, topic: &str) -> Result<(), PublishError> {
-        if self.known_topics.contains(topic) {
+    async fn ensure_topic(&mut self, topic: &Arc<str>) -> Result<(), PublishError> {
+        if self.known_topics.contains(&**topic) {
             return Ok(());
         }
         self.publisher.ensure_topic(topic).await?;
         if self.known_topics.len() >= KNOWN_TOPICS_MAX {
             self.known_topics.clear();
         }
-        self.known_topics.insert(topic.to_owned());
+        self.known_topics.insert(Arc::clone(topic));
         Ok(())
     }
 
@@ -210,7 +210,7 @@ impl<S: ReplicationSession, P: Publisher> Stream<'_, S, P> {
     ) -> Result<(), Ended> {
         let id = match content {
             PoisonContent::Row { layout, row } => layout.id_of(row),
-            PoisonContent::Message(_) => None,
+            _ => None,
         };
         let position = RowPosition { id, ..position };
         let is_final = self.refusals.of(&position).is_some_and(|refusal| refusal.is_final);
@@ -238,8 +238,8 @@ impl<S: ReplicationSession, P: Publisher> Stream<'_, S, P> {
         content: PoisonContent<'_>,
     ) -> Result<(), Ended> {
         let reason = causes::text(reason);
-        let topic = &self.config.dead_letter_topic;
-        tracing::warn!(row = %position, reason, topic, "row sent to the dead-letter topic (on.error=dead-letter)");
+        let topic: Arc<str> = self.config.dead_letter_topic.as_str().into();
+        tracing::warn!(row = %position, reason, %topic, "row sent to the dead-letter topic (on.error=dead-letter)");
         let commit_time_micros = self.transaction.as_ref().map_or(0, |transaction| transaction.commit_time_micros);
         let poison = Poison {
             reason: &reason,
@@ -249,7 +249,7 @@ impl<S: ReplicationSession, P: Publisher> Stream<'_, S, P> {
             commit_time_ms: commit_time_micros.div_euclid(1000),
             content,
         };
-        let event = self.router.dead_letter(topic, &poison);
+        let event = self.router.dead_letter(&topic, &poison);
         self.config.status.add_dead_letter();
         self.publish(event, position, commit_time_micros).await
     }
