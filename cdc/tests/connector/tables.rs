@@ -117,10 +117,10 @@ async fn partitions_published_under_their_own_names_are_tables_of_their_own() ->
     client
         .batch_execute(
             "create table outbox_high partition of outbox for values from (10) to (20);
-            create publication pillion_outbox for table outbox with (publish = 'insert');
-            select pg_create_logical_replication_slot('pillion', 'pgoutput')",
+            create publication pillion_outbox for table outbox with (publish = 'insert')",
         )
         .await?;
+    client.batch_execute("select pg_create_logical_replication_slot('pillion', 'pgoutput')").await?;
     let recorder = Recorder::default();
     let mut config = config(&server);
     config.auto_init = false;
