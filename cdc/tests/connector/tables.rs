@@ -124,6 +124,7 @@ async fn partitions_published_under_their_own_names_are_tables_of_their_own() ->
     let recorder = Recorder::default();
     let mut config = config(&server);
     config.auto_init = false;
+    config.adopt_slot = true;
     config.set("table.include.list", "outbox_low,outbox_high")?;
     let running = start(config, &recorder);
     running.until_streaming().await;
