@@ -48,8 +48,9 @@ public final class Outbox {
     }
 
     private static Connection connect(URI url) throws SQLException {
-        return DriverManager.getConnection(
-                "jdbc:postgresql://" + url.getHost() + ":" + url.getPort() + url.getPath(), url.getUserInfo(), null);
+        var user = url.getUserInfo().split(":", 2);
+        return DriverManager.getConnection("jdbc:postgresql://" + url.getHost() + ":" + url.getPort() + url.getPath(),
+                user[0], user.length > 1 ? user[1] : null);
     }
 
     private static void write(Connection connection, int orders) throws SQLException {

@@ -29,9 +29,11 @@ public class Application {
                 .setPropagators(ContextPropagators.create(W3CTraceContextPropagator.getInstance()))
                 .buildAndRegisterGlobal();
         var url = URI.create(arguments[1]);
+        var user = url.getUserInfo().split(":", 2);
         Map<String, Object> settings = new HashMap<>(Map.of(
                 "spring.datasource.url", "jdbc:postgresql://" + url.getHost() + ":" + url.getPort() + url.getPath(),
-                "spring.datasource.username", url.getUserInfo()));
+                "spring.datasource.username", user[0],
+                "spring.datasource.password", user.length > 1 ? user[1] : ""));
         if (arguments[0].equals("read")) {
             settings.put("spring.kafka.bootstrap-servers", arguments[2]);
             settings.put("spring.kafka.consumer.group-id", arguments[3]);
