@@ -5,7 +5,7 @@ CARGO ?= cargo
 BUILD := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-needs lint format bench backlog bench-zero-copy build-bench simulate fuzz suites
+.PHONY: help demo build test test-needs lint format bench bench-cdc backlog bench-zero-copy build-bench simulate fuzz suites
 
 help: ## List what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 18
@@ -37,6 +37,9 @@ BENCH = $(BUILD)/release/pillion-bench
 
 bench: build-bench ## Measure the broker; with KAFKA_HOME=DIR beside Apache Kafka; QUICK=1 for a short look
 	@$(BENCH) suite --directory $(BUILD)/bench $(if $(filter-out 0 no false,$(QUICK)),--quick) $(BENCH_FLAGS)
+
+bench-cdc: build-bench ## Measure the connector beside the walsender alone; KAFKA_HOME=DIR, DEBEZIUM=PROGRAM beside those; QUICK=1
+	@$(BENCH) cdc --directory $(BUILD)/bench $(if $(filter-out 0 no false,$(QUICK)),--quick) $(BENCH_CDC_FLAGS)
 
 backlog: build-bench ## Fill a log in little memory, read it back and check it; SIZE=18G
 	@$(BENCH) backlog --directory $(BUILD)/bench $(if $(SIZE),--size $(SIZE)) $(BACKLOG_FLAGS)

@@ -1,28 +1,37 @@
-//! Broker and connector in one process, started and stopped in order.
+//! Broker and connectors in one process, started and stopped in order.
 //!
-//! The connector is a client like any other: it speaks Kafka's protocol to the broker's address, also when that broker
-//! is in this process. Invariant: the broker answers before the connector starts, and ends after it.
+//! A connector is a client like any other: it speaks Kafka's protocol to the broker's address, also when that broker
+//! is in this process. Invariant: the broker answers before a connector starts, and ends after all of them. One
+//! connector that cannot go on ends the process: whatever restarts it sees that something needs a hand.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::net::SocketAddr;
 
 use anyhow::{Context, Result, anyhow};
 use pillion_broker::{Broker, RunningBroker};
-use pillion_cdc::{Connector, ConnectorError};
-use tokio::task::JoinHandle;
+use pillion_cdc::{Connector, ConnectorConfig, ConnectorError};
+use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
-use crate::config::Configuration;
+use crate::config::{Configuration, NamedConnector};
+
+/// Spans of this target are there for the log's lines only and are not exported: they last as long as the process.
+const LOG_CONTEXT: &str = "log_context";
 
 /// What runs. Stop it: dropping it ends the process's work without waiting for it.
 pub(crate) struct Sidecar {
     broker: Option<RunningBroker>,
-    connector: Option<RunningConnector>,
+    connectors: Connectors,
 }
 
-struct RunningConnector {
+/// Connectors at work, and what each is called in messages.
+#[derive(Default)]
+struct Connectors {
+    tasks: JoinSet<Result<(), ConnectorError>>,
+    names: HashMap<Id, String>,
     stop: CancellationToken,
-    task: JoinHandle<Result<(), ConnectorError>>,
 }
 
 impl Sidecar {
@@ -41,15 +50,13 @@ impl Sidecar {
         for (name, address) in broker.iter().flat_map(|broker| broker.addresses()) {
             tracing::info!(listener = name, %address, "broker answers");
         }
-        let mut sidecar = Self { broker, connector: None };
-        if let Some(mut config) = configuration.connector {
-            if let (Some(address), false) = (sidecar.broker_address(), configuration.is_bootstrap_given) {
-                config.bootstrap_servers = vec![address.to_string()];
-            }
-            tracing::info!(database = %config.postgres, broker = config.bootstrap_servers.join(","), "connector starts");
-            let stop = CancellationToken::new();
-            let task = tokio::spawn(Connector::run(config, stop.clone()));
-            sidecar.connector = Some(RunningConnector { stop, task });
+        let mut sidecar = Self { broker, connectors: Connectors::default() };
+        let own_address = sidecar.broker_address();
+        if let Some(config) = configuration.connector {
+            sidecar.connectors.start(None, config, own_address.filter(|_| !configuration.is_bootstrap_given));
+        }
+        for NamedConnector { name, config, is_bootstrap_given } in configuration.named_connectors {
+            sidecar.connectors.start(Some(name), config, own_address.filter(|_| !is_bootstrap_given));
         }
         Ok(sidecar)
     }
@@ -74,38 +81,66 @@ impl Sidecar {
         Ok(())
     }
 
-    /// Waits until the connector ends by itself, which it does only when it cannot go on; forever without one.
+    /// Waits until a connector ends by itself, which it does only when it cannot go on; forever without one.
     ///
     /// # Errors
     /// Always, with the reason.
     pub(crate) async fn ended(&mut self) -> Result<()> {
-        let Some(connector) = &mut self.connector else { return std::future::pending().await };
-        let ended = (&mut connector.task).await;
-        self.connector = None;
-        match ended.context("the connector broke off")? {
-            Ok(()) => Err(anyhow!("the connector ended although nobody stopped it")),
-            Err(error) => Err(anyhow::Error::new(error).context("the connector cannot go on")),
+        let Some((name, ended)) = self.connectors.next().await else { return std::future::pending().await };
+        match ended.with_context(|| format!("{name} broke off"))? {
+            Ok(()) => Err(anyhow!("{name} ended although nobody stopped it")),
+            Err(error) => Err(anyhow::Error::new(error).context(format!("{name} cannot go on"))),
         }
     }
 
-    /// Stops the connector, then the broker.
+    /// Stops the connectors, then the broker.
     ///
     /// # Errors
-    /// What the connector could not finish; the broker is stopped all the same.
-    pub(crate) async fn stop(self) -> Result<()> {
+    /// What the connectors could not finish; the broker is stopped all the same.
+    pub(crate) async fn stop(mut self) -> Result<()> {
         let mut outcome = Ok(());
-        if let Some(connector) = self.connector {
-            connector.stop.cancel();
-            outcome = match connector.task.await {
-                Ok(ended) => ended.context("the connector did not stop cleanly"),
-                Err(error) => Err(anyhow::Error::new(error).context("the connector broke off")),
+        self.connectors.stop.cancel();
+        while let Some((name, ended)) = self.connectors.next().await {
+            let ended = match ended {
+                Ok(ended) => ended.with_context(|| format!("{name} did not stop cleanly")),
+                Err(error) => Err(anyhow::Error::new(error).context(format!("{name} broke off"))),
             };
+            outcome = outcome.and(ended);
         }
         if let Some(broker) = self.broker {
             let closed = broker.shutdown().await.context("the broker did not stop cleanly");
             outcome = outcome.and(closed);
         }
         outcome
+    }
+}
+
+impl Connectors {
+    /// Starts one; `broker` takes the place of its brokers.
+    fn start(&mut self, name: Option<String>, mut config: ConnectorConfig, broker: Option<SocketAddr>) {
+        if let Some(address) = broker {
+            config.bootstrap_servers = vec![address.to_string()];
+        }
+        let span = match &name {
+            Some(name) => tracing::error_span!(target: LOG_CONTEXT, "connector", name),
+            None => tracing::Span::none(),
+        };
+        let brokers = config.bootstrap_servers.join(",");
+        span.in_scope(|| {
+            tracing::info!(database = %config.postgres, slot = config.slot, broker = brokers, "connector starts");
+        });
+        let task = self.tasks.spawn(Connector::run(config, self.stop.clone()).instrument(span));
+        let called = name.map_or_else(|| "the connector".to_owned(), |name| format!("the connector {name}"));
+        self.names.insert(task.id(), called);
+    }
+
+    /// The next one that ends; `None` when none is left. Dropping the future takes nothing.
+    async fn next(&mut self) -> Option<(String, Result<Result<(), ConnectorError>, JoinError>)> {
+        let (id, ended) = match self.tasks.join_next_with_id().await? {
+            Ok((id, ended)) => (id, Ok(ended)),
+            Err(error) => (error.id(), Err(error)),
+        };
+        Some((self.names.remove(&id).unwrap_or_default(), ended))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The workspace's programs as child processes, killed when dropped.
 
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result, ensure};
@@ -99,6 +99,15 @@ impl Program {
     /// When the operating system refuses.
     pub async fn kill(&mut self) -> Result<()> {
         self.child.kill().await.with_context(|| format!("cannot kill {}", self.name))
+    }
+
+    /// Waits until it ends by itself.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub async fn ended(&mut self) -> Result<ExitStatus> {
+        let status = timeout(PATIENCE, self.child.wait()).await;
+        Ok(status.with_context(|| format!("{} does not end:\n{}", self.name, self.log()))??)
     }
 
     /// Asks it to end, by SIGTERM, and waits.

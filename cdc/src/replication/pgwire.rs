@@ -7,6 +7,7 @@
 //! channel counts against the connector's own bound. When the channel is full the crate goes on sending status, so a
 //! slow broker never makes Postgres drop the connection.
 
+use std::io::ErrorKind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -14,7 +15,9 @@ use pgwire_replication::{PgWireError, ReplicationClient, ReplicationConfig, Repl
 use tokio::time::Instant;
 
 use super::watchdog::Watchdog;
-use super::{ReplicationError, ReplicationEvent, ReplicationSession, ReplicationSource, Resume, ServerIdentity};
+use super::{
+    ReplicationError, ReplicationEvent, ReplicationSession, ReplicationSource, Resume, ServerIdentity, SlotPosition,
+};
 use crate::causes;
 use crate::checks;
 use crate::control::{Control, ControlError};
@@ -22,7 +25,10 @@ use crate::lsn::Lsn;
 use crate::outbox::{self, Source};
 use crate::pgoutput::{self, Message};
 use crate::postgres_url::PostgresUrl;
+use crate::progress::Progress;
 use crate::quoting;
+use crate::refusal;
+use crate::tls::{self, NegotiationError};
 
 /// Enough for the reader and the router to work side by side, few enough that a channel of large rows stays small.
 const EVENTS_MAX: usize = 256;
@@ -61,25 +67,19 @@ pub(crate) struct PostgresSession {
 }
 
 impl PostgresSource {
-    fn config(&self) -> ReplicationConfig {
+    /// How to reach the server: itself, or the folder of the socket that leads to it through TLS.
+    fn config(&self, host: String) -> ReplicationConfig {
         let url = &self.url;
         // Quoted, for unquoted names in the list are folded to lower case.
         let publication = quoting::identifier(&self.source.publication);
-        ReplicationConfig::new(
-            url.host(),
-            url.user(),
-            url.password(),
-            url.database(),
-            self.source.slot.as_str(),
-            publication,
-        )
-        .with_port(url.port())
-        .with_status_interval(STATUS_INTERVAL)
-        .with_wakeup_interval(IDLE_STATUS_INTERVAL)
-        .with_buffer_size(EVENTS_MAX)
-        .with_options(SESSION_OPTIONS)
-        .with_max_message_size(self.row_bytes_max)
-        .with_application_name(format!("pillion {}", self.source.slot))
+        ReplicationConfig::new(host, url.user(), url.password(), url.database(), self.source.slot.as_str(), publication)
+            .with_port(url.port())
+            .with_status_interval(STATUS_INTERVAL)
+            .with_wakeup_interval(IDLE_STATUS_INTERVAL)
+            .with_buffer_size(EVENTS_MAX)
+            .with_options(SESSION_OPTIONS)
+            .with_max_message_size(self.row_bytes_max)
+            .with_application_name(format!("pillion {}", self.source.slot))
     }
 }
 
@@ -87,7 +87,7 @@ impl ReplicationSource for PostgresSource {
     type Session = PostgresSession;
 
     async fn open(&mut self, resume: Option<&Resume>) -> Result<(ServerIdentity, PostgresSession), ReplicationError> {
-        self.prepare().await?;
+        let control = self.prepare().await?;
         let hoped_for = resume.map_or(Lsn::ZERO, |resume| resume.confirmed);
         let opening = async {
             // The position is part of the configuration, so it is chosen before it is known who answers.
@@ -106,23 +106,40 @@ impl ReplicationSource for PostgresSource {
             Ok(opened) => opened,
             Err(error) => return Err(self.with_holder(explain(error, self.row_bytes_max)).await),
         };
-        let watchdog = Watchdog::start(&self.url).await.map_err(of_control)?;
+        // Asked only now: whoever had the slot until a moment ago may have moved it.
+        let slot = self.slot_position(&control).await.map_err(of_control)?;
+        let identity = ServerIdentity { slot, ..identity };
+        let watchdog = Watchdog::start(self.url.clone(), control);
         let confirmed = AtomicU64::new(0);
         Ok((identity, PostgresSession { client, watchdog, confirmed, row_bytes_max: self.row_bytes_max }))
+    }
+
+    async fn until_free(&mut self) {
+        // What goes wrong here goes wrong again when the session is opened, and is told there.
+        if let Ok(control) = Control::connect(&self.url).await {
+            let _ = checks::until_slot_is_free(&control, &self.source.slot).await;
+        }
     }
 }
 
 impl PostgresSource {
     /// Sets up if asked to, and checks: a failure has a better message here than START_REPLICATION's.
-    async fn prepare(&self) -> Result<(), ReplicationError> {
+    async fn prepare(&self) -> Result<Control, ReplicationError> {
         let control = Control::connect(&self.url).await.map_err(of_control)?;
         let mut failures = Vec::new();
         checks::server(control.client(), &mut failures).await.map_err(of_control)?;
         if self.auto_init && failures.is_empty() {
-            outbox::apply_with(&control, &self.source, None).await.map_err(of_control)?;
+            outbox::apply_with(&control, &self.source, &outbox::Setup::default()).await.map_err(of_control)?;
         }
         checks::source(control.client(), &self.source, &mut failures).await.map_err(of_control)?;
-        if failures.is_empty() { Ok(()) } else { Err(ReplicationError::NotReady(failures)) }
+        if failures.is_empty() { Ok(control) } else { Err(ReplicationError::NotReady(failures)) }
+    }
+
+    async fn slot_position(&self, control: &Control) -> Result<SlotPosition, ControlError> {
+        let state = checks::slot_state(control, &self.source.slot).await?;
+        let confirmed = state.map_or(Lsn::ZERO, |state| state.confirmed_flush);
+        let is_new = checks::slot_made_at(control, &self.source).await? == Some(confirmed);
+        Ok(SlotPosition { confirmed, is_new })
     }
 
     /// Names who holds the slot, if that can be found out.
@@ -138,15 +155,22 @@ impl PostgresSource {
 
     /// An authenticated session that has not started streaming.
     async fn connect(&self, start: Lsn) -> Result<(ServerIdentity, ReplicationClient), PgWireError> {
-        let config = self.config().with_start_lsn(pgwire_replication::Lsn::from_u64(start.as_u64()));
+        let tunnel = tls::open_tunnel(&self.url).await.map_err(of_negotiation)?;
+        let host = tunnel.as_ref().map_or_else(|| self.url.address(), |folder| folder.path().display().to_string());
+        let config = self.config(host).with_start_lsn(pgwire_replication::Lsn::from_u64(start.as_u64()));
         let mut client = ReplicationClient::connect_gated(config).await?;
         let answer = client.identify_system().await?;
+        // The library is through: the folder has done its work.
+        drop(tunnel);
         let flush_lsn = Lsn::new(answer.xlogpos.as_u64());
-        Ok((ServerIdentity { system_id: answer.system_id, timeline: answer.timeline, flush_lsn }, client))
+        let (system_id, timeline) = (answer.system_id, answer.timeline);
+        Ok((ServerIdentity { system_id, timeline, flush_lsn, slot: SlotPosition::default() }, client))
     }
 }
 
 impl ReplicationSession for PostgresSession {
+    fn resume_at(&mut self, _progress: &Progress) {}
+
     async fn next(&mut self) -> Result<ReplicationEvent, ReplicationError> {
         loop {
             let received = tokio::select! {
@@ -197,11 +221,21 @@ fn of_control(error: ControlError) -> ReplicationError {
     ReplicationError::Refused { reason: causes::text(&error), hint: "" }
 }
 
+/// As the library would say it.
+fn of_negotiation(error: NegotiationError) -> PgWireError {
+    match error {
+        NegotiationError::Io(error) => PgWireError::from(error),
+        other => PgWireError::Tls(causes::text(&other)),
+    }
+}
+
 /// The crate's event as ours; it decodes transaction boundaries and emitted messages by itself.
 fn translate(event: Event) -> Result<Option<ReplicationEvent>, ReplicationError> {
     let lsn = |lsn: pgwire_replication::Lsn| Lsn::new(lsn.as_u64());
     Ok(Some(match event {
-        Event::KeepAlive { wal_end, .. } => ReplicationEvent::KeepAlive { wal_end: lsn(wal_end) },
+        Event::KeepAlive { wal_end, reply_requested, .. } => {
+            ReplicationEvent::KeepAlive { wal_end: lsn(wal_end), is_urgent: reply_requested }
+        }
         Event::Begin { final_lsn, xid, commit_time_micros } => ReplicationEvent::Message(Message::Begin {
             commit_lsn: lsn(final_lsn),
             commit_time_micros: pgoutput::unix_micros(commit_time_micros),
@@ -228,7 +262,7 @@ fn explain(error: PgWireError, row_bytes_max: usize) -> ReplicationError {
         PgWireError::MessageTooLarge { payload_bytes, .. } => {
             ReplicationError::RowTooLarge { bytes: payload_bytes, limit: row_bytes_max }
         }
-        PgWireError::Auth(reason) => ReplicationError::Refused { reason, hint: "" },
+        PgWireError::Auth(reason) | PgWireError::Tls(reason) => ReplicationError::Refused { reason, hint: "" },
         PgWireError::Server(reason) => {
             let has_state = |states: &[&str]| states.iter().any(|state| reason.contains(&format!("SQLSTATE {state}")));
             if has_state(&["55006"]) {
@@ -239,17 +273,12 @@ fn explain(error: PgWireError, row_bytes_max: usize) -> ReplicationError {
             if has_state(&["57P01", "57P02", "57P03", "57P05", "53", "08", "58"]) {
                 return ReplicationError::Lost(reason.into());
             }
-            let hint = match () {
-                () if reason.contains("pg_hba.conf") => {
-                    "; allow the role in pg_hba.conf (a `host` line for the database, `replication` is not needed for logical slots)"
-                }
-                () if reason.contains("unsupported startup parameter") => {
-                    "; a connection pooler stands between: connect to Postgres itself"
-                }
-                () => "",
-            };
+            let hint = refusal::hint(&reason);
             ReplicationError::Refused { reason, hint }
         }
+        PgWireError::Io(error) if error.kind() == ErrorKind::UnexpectedEof => ReplicationError::Lost(
+            "the server closed the stream without a word: its log says why (if `terminating walsender process due to replication timeout`, raise wal_sender_timeout)".into(),
+        ),
         other => ReplicationError::Lost(other.into()),
     }
 }

@@ -16,6 +16,11 @@ Examples:
   pillion cdc --postgres URL --bootstrap kafka-1:9092,kafka-2:9092 --table orders.outbox
   pillion cdc --postgres URL --set 'route.topic.replacement=events.${routedByValue}'
 
+Several outboxes, each with a slot of its own, in one process: in the --config file a table for each,
+  [connector.orders]
+  postgres.url = \"postgresql://…/orders\"
+which inherits whatever it does not say from the plain keys (slot: pillion_orders).
+
 The database needs wal_level=logical, a publication with the outbox table, and a replication slot:
 `pillion outbox init` prints or makes them, --auto-init makes them at the start.")]
 pub(super) struct Arguments {

@@ -46,9 +46,11 @@ impl Arguments {
             writeln!(stdout, "{}", serde_json::Value::from_iter(list))?;
         } else {
             let mut rows = vec![row(["KEY", "VALUE", "FROM"])];
-            rows.extend(effective.into_iter().map(|setting| {
-                vec![setting.key.to_owned(), setting.value.unwrap_or_default(), setting.origin.to_string()]
-            }));
+            rows.extend(
+                effective
+                    .into_iter()
+                    .map(|setting| vec![setting.key, setting.value.unwrap_or_default(), setting.origin.to_string()]),
+            );
             write_columns(&mut stdout, &rows)?;
         }
         Ok(())

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use pillion_client::{Client, ClientConfig};
 
+use super::security::SecurityFlags;
 use crate::config::{self, Configuration, Layers, Parts};
 
 /// Where settings come from.
@@ -100,6 +101,9 @@ impl ConnectorFlags {
 /// Which database, and what of it.
 #[derive(Debug, Args, Default)]
 pub(super) struct SourceFlags {
+    /// Only this one of the configuration's connectors
+    #[arg(long, value_name = "NAME")]
+    pub(super) connector: Option<String>,
     /// The database of the outbox: postgresql://user:password@host:port/database
     #[arg(long, value_name = "URL")]
     pub(super) postgres: Option<String>,
@@ -116,6 +120,9 @@ pub(super) struct SourceFlags {
 
 impl SourceFlags {
     pub(super) fn add_to(&self, layers: &mut Layers) {
+        if let Some(name) = &self.connector {
+            layers.select(name);
+        }
         let single = [
             ("--postgres", config::POSTGRES_URL, &self.postgres),
             ("--slot", config::SLOT_NAME, &self.slot),
@@ -148,6 +155,8 @@ pub(super) struct ClusterFlags {
     /// Give up on a request after so many seconds
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(super) timeout: u64,
+    #[command(flatten)]
+    security: SecurityFlags,
 }
 
 impl ClusterFlags {
@@ -161,6 +170,7 @@ impl ClusterFlags {
         let config = ClientConfig {
             bootstrap_servers: self.bootstrap.split(',').map(|server| server.trim().to_owned()).collect(),
             client_id: "pillion".to_owned(),
+            security: self.security.read()?,
             request_timeout: self.timeout(),
             ..ClientConfig::default()
         };

@@ -1,48 +1,80 @@
 //! Every key with the value in force, for `pillion config`.
 
+use pillion_cdc::ConnectorConfig;
+use pillion_client::SecurityConfig;
+
+use super::connectors::{DEFAULT_BOOTSTRAP, NO_DATABASE, NamedConnector};
 use super::keys::{self, Part};
-use super::layers::{Layers, Origin};
+use super::layers::{Layers, Origin, Said, Setting};
+use super::named;
 use super::problem::ConfigurationError;
 use super::typed::{Configuration, Parts};
 
 /// Shown in place of a secret.
 const HIDDEN: &str = "********";
 
+/// What is listed of a connector with a name though it does not say it: nothing else it inherits is its own.
+const LISTED: [&str; 4] = [keys::POSTGRES_URL, keys::SLOT_NAME, keys::PUBLICATION_NAME, keys::CLIENT_ID];
+
 /// A key, its value and who gave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EffectiveSetting {
-    /// The key.
-    pub(crate) key: &'static str,
+    /// The key; of a connector with a name, `connector.<name>.<key>`.
+    pub(crate) key: String,
     /// Its value as text; `None` when it has none, or one that only the connector's defaults know.
     pub(crate) value: Option<String>,
     /// Who gave it.
     pub(crate) origin: Origin,
 }
 
-/// Checks the layers as `pillion run` would, and lists every key. A missing database is no problem here.
+/// Checks the layers as `pillion run` would, and lists every key; of each connector with a name, what it says itself
+/// and what only it has. A missing database is no problem here.
 ///
 /// # Errors
 /// Every problem at once.
 pub(crate) fn effective(layers: Layers) -> Result<Vec<EffectiveSetting>, ConfigurationError> {
-    let said = layers.said();
+    let Said { plain, named } = layers.said();
     let mut layers = layers;
-    layers.add_default(keys::POSTGRES_URL, "postgresql://nobody@localhost/nowhere");
+    layers.add_default(keys::POSTGRES_URL, NO_DATABASE);
     let configuration = Configuration::read(layers, Parts { broker: true, connector: true })?;
     let broker_values = configuration.broker.as_ref().map(pillion_broker::BrokerConfig::settings).unwrap_or_default();
-    let effective = keys::all().iter().map(|&(key, part)| {
-        let setting = said.get(key);
-        let origin = setting.map_or(Origin::Default, |setting| setting.origin.clone());
+    let mut effective = Vec::with_capacity(keys::all().len());
+    for &(key, part) in keys::all() {
+        let setting = plain.get(key);
         let from_broker = broker_values.iter().find(|(known, _)| *known == key).map(|(_, value)| value.clone());
-        let shown = match key {
-            keys::POSTGRES_URL => {
-                setting.and(configuration.connector.as_ref()).map(|connector| connector.postgres.to_string())
-            }
-            "database.password" => setting.map(|_| HIDDEN.to_owned()),
-            _ => from_broker.or_else(|| setting.map(|setting| setting.value.clone())),
-        };
-        EffectiveSetting { key, value: shown.or_else(|| default_of(key, part, &configuration)), origin }
-    });
-    Ok(effective.collect())
+        let shown = from_broker.or_else(|| shown(key, setting?, configuration.connector.as_ref()));
+        let value = shown.or_else(|| default_of(key, part, &configuration));
+        effective.push(EffectiveSetting { key: key.to_owned(), value, origin: origin_of(setting) });
+    }
+    for NamedConnector { name, config, .. } in &configuration.named_connectors {
+        let own = named.get(name).cloned().unwrap_or_default();
+        let all = named::inherited(&plain, name, &own);
+        let listed = keys::all().iter().map(|(key, _)| *key);
+        for key in listed.filter(|key| own.contains_key(key) || LISTED.contains(key)) {
+            let setting = all.get(key);
+            let value = setting.and_then(|setting| shown(key, setting, Some(config)));
+            effective.push(EffectiveSetting {
+                key: format!("connector.{name}.{key}"),
+                value,
+                origin: origin_of(setting),
+            });
+        }
+    }
+    Ok(effective)
+}
+
+fn origin_of(setting: Option<&Setting>) -> Origin {
+    setting.map_or(Origin::Default, |setting| setting.origin.clone())
+}
+
+/// What was said, without secrets.
+fn shown(key: &str, setting: &Setting, connector: Option<&ConnectorConfig>) -> Option<String> {
+    match key {
+        keys::POSTGRES_URL => connector.map(|connector| connector.postgres.to_string()),
+        "database.password" => Some(HIDDEN.to_owned()),
+        key if SecurityConfig::is_secret(key) => Some(HIDDEN.to_owned()),
+        _ => Some(setting.value.clone()),
+    }
 }
 
 /// Defaults of the keys that are not in the broker's own table.
@@ -60,7 +92,14 @@ fn default_of(key: &str, part: Part, configuration: &Configuration) -> Option<St
             }
         }
         Part::Connector => {
-            let connector = configuration.connector.as_ref()?;
+            let standard;
+            let connector = match &configuration.connector {
+                Some(connector) => connector,
+                None => {
+                    standard = ConnectorConfig::new(NO_DATABASE.parse().ok()?, vec![DEFAULT_BOOTSTRAP.to_owned()]);
+                    &standard
+                }
+            };
             match key {
                 keys::SLOT_NAME => Some(connector.slot.clone()),
                 keys::PUBLICATION_NAME => Some(connector.publication.clone()),
@@ -75,6 +114,7 @@ fn default_of(key: &str, part: Part, configuration: &Configuration) -> Option<St
                 "max.row.bytes" => Some(connector.row_bytes_max.to_string()),
                 "topic.creation.default.partitions" => Some(connector.topic_partitions.to_string()),
                 "topic.creation.default.replication.factor" => Some(connector.topic_replication_factor.to_string()),
+                "security.protocol" => Some(connector.security.protocol().name().to_owned()),
                 "delivery" => Some("at-least-once".to_owned()),
                 "on.error" => Some("stop".to_owned()),
                 "route.by.field" => Some(connector.router.route_by.clone()),

@@ -6,6 +6,9 @@
 use std::sync::LazyLock;
 
 use pillion_broker::BrokerConfig;
+use pillion_client::SecurityConfig;
+
+use super::named;
 
 /// Whom a key is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,35 +38,43 @@ pub(crate) const PUBLICATION_NAME: &str = "publication.name";
 /// The outbox tables, several with commas (Debezium's name).
 pub(crate) const TABLE_INCLUDE_LIST: &str = "table.include.list";
 
+/// How the broker's logs and spans know the connector (Kafka's name).
+pub(crate) const CLIENT_ID: &str = "client.id";
+/// The database's name, where [`DATABASE_KEYS`] name it.
+pub(crate) const DATABASE_NAME: &str = "database.dbname";
+
 /// Debezium's keys that together stand for [`POSTGRES_URL`], with libpq's names for them.
 pub(crate) const DATABASE_KEYS: [(&str, &str); 5] = [
     ("database.hostname", "host"),
     ("database.port", "port"),
     ("database.user", "user"),
     ("database.password", "password"),
-    ("database.dbname", "dbname"),
+    (DATABASE_NAME, "dbname"),
 ];
 
 const OWN_BROKER_KEYS: [&str; 3] = [LOG_DIRS, LISTENERS, ADVERTISED_LISTENERS];
 
-const CONNECTOR_KEYS: [&str; 30] = [
+const CONNECTOR_KEYS: [&str; 33] = [
     POSTGRES_URL,
     "database.hostname",
     "database.port",
     "database.user",
     "database.password",
-    "database.dbname",
+    DATABASE_NAME,
     AUTO_INIT,
     BOOTSTRAP_SERVERS,
     SLOT_NAME,
     PUBLICATION_NAME,
     TABLE_INCLUDE_LIST,
     "message.prefix",
-    "client.id",
+    CLIENT_ID,
     "topic.creation.default.partitions",
     "topic.creation.default.replication.factor",
     "delivery",
     "on.error",
+    "dead.letter.topic",
+    "adopt.slot",
+    "accept.timeline",
     "max.bytes.in.flight",
     "max.row.bytes",
     "table.field.event.id",
@@ -106,8 +117,8 @@ const SIMILARITY_MIN: f64 = 0.8;
 static KEYS: LazyLock<Vec<(&'static str, Part)>> = LazyLock::new(|| {
     let broker_table = BrokerConfig::new("", "").settings().into_iter().map(|(key, _)| key);
     let broker = OWN_BROKER_KEYS.into_iter().chain(broker_table).map(|key| (key, Part::Broker));
-    let connector = CONNECTOR_KEYS.into_iter().chain(ROUTER_KEYS).map(|key| (key, Part::Connector));
-    broker.chain(connector).collect()
+    let connector = CONNECTOR_KEYS.into_iter().chain(ROUTER_KEYS).chain(SecurityConfig::KEYS);
+    broker.chain(connector.map(|key| (key, Part::Connector))).collect()
 });
 
 /// Every key, the broker's first.
@@ -125,11 +136,19 @@ pub(crate) fn environment_name(key: &str) -> String {
     format!("PILLION_{}", key.to_uppercase().replace(['.', '-'], "_"))
 }
 
+/// Every name in the environment with the key it stands for.
+pub(super) fn environment_names() -> impl Iterator<Item = (String, &'static str)> {
+    let aliases = ENVIRONMENT_ALIASES.iter().map(|(alias, key)| ((*alias).to_owned(), *key));
+    aliases.chain(KEYS.iter().map(|(key, _)| (environment_name(key), *key)))
+}
+
 /// What a variable of the environment that begins with `PILLION_` stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Variable {
     /// This key.
     Key(&'static str),
+    /// This key of the connector with this name.
+    Named(String, &'static str),
     /// Nothing of the configuration's: read elsewhere, or put there by an orchestrator.
     Ignored,
     /// Nothing known.
@@ -141,8 +160,11 @@ pub(crate) fn variable(name: &str) -> Variable {
     if let Some((_, key)) = ENVIRONMENT_ALIASES.iter().find(|(alias, _)| *alias == name) {
         return Variable::Key(key);
     }
-    match KEYS.iter().find(|(key, _)| environment_name(key) == name) {
-        Some((key, _)) => Variable::Key(key),
+    if let Some((key, _)) = KEYS.iter().find(|(key, _)| environment_name(key) == name) {
+        return Variable::Key(key);
+    }
+    match named::variable(name) {
+        Some((connector, key)) => Variable::Named(connector, key),
         None if OTHER_VARIABLES.contains(&name) || is_service_link(name) => Variable::Ignored,
         None => Variable::Unknown,
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use toml::Value;
 
 use super::keys::{self, Part, Variable};
+use super::named::{self, Named};
 
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,10 +41,22 @@ pub(crate) struct Setting {
     pub(crate) origin: Origin,
 }
 
+/// The last word on each key.
+pub(super) type Settings = BTreeMap<&'static str, Setting>;
+
+/// What was said.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Said {
+    /// By the plain keys.
+    pub(super) plain: Settings,
+    /// By keys of one connector only.
+    pub(super) named: Named,
+}
+
 /// The layers put together so far. Add the file first, then the environment, then flags.
 #[derive(Debug, Default)]
 pub(crate) struct Layers {
-    settings: BTreeMap<&'static str, Setting>,
+    said: Said,
     problems: Vec<String>,
 }
 
@@ -67,7 +80,13 @@ impl Layers {
         for (name, value) in table {
             let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
             match value {
-                Value::Table(table) => self.add_table(&key, table, origin),
+                Value::Table(table) => {
+                    if prefix == "connector" && named::is_name(name) {
+                        // A connector may inherit everything.
+                        self.said.named.entry(name.clone()).or_default();
+                    }
+                    self.add_table(&key, table, origin);
+                }
                 value => match plain_text(value) {
                     Some(text) => self.add(&key, text, origin.clone()),
                     None => self.problems.push(format!("{key} ({origin}): expected text, a number, true or false")),
@@ -81,6 +100,7 @@ impl Layers {
         for (name, value) in variables.filter(|(name, value)| name.starts_with("PILLION_") && !value.is_empty()) {
             match keys::variable(&name) {
                 Variable::Key(key) => self.add(key, value, Origin::Environment(name)),
+                Variable::Named(connector, key) => self.add_named(connector, key, value, Origin::Environment(name)),
                 Variable::Ignored => {}
                 Variable::Unknown => {
                     let suggestion = keys::variable_suggestion(&name);
@@ -97,7 +117,7 @@ impl Layers {
 
     /// Adds a value for a key that nobody has said anything about so far.
     pub(crate) fn add_default(&mut self, key: &'static str, value: &str) {
-        self.settings.entry(key).or_insert_with(|| Setting { value: value.to_owned(), origin: Origin::Default });
+        self.said.plain.entry(key).or_insert_with(|| Setting { value: value.to_owned(), origin: Origin::Default });
     }
 
     /// Adds one `--set key=value`; the key must be for one of `parts`.
@@ -105,33 +125,64 @@ impl Layers {
         let Some((key, value)) = assignment.split_once('=') else {
             return self.problems.push(format!("--set {assignment}: expected key=value"));
         };
-        let origin = Origin::Flag(format!("--set {}", key.trim()));
-        match keys::find(key.trim()) {
-            Some((key, part)) if !parts.contains(&part) => {
+        let (key, origin) = (key.trim(), Origin::Flag(format!("--set {}", key.trim())));
+        let part = match named::split(key) {
+            Some(_) => Some(Part::Connector),
+            None => keys::find(key).map(|(_, part)| part),
+        };
+        match part {
+            Some(part) if !parts.contains(&part) => {
                 let owner = if part == Part::Broker { "the broker" } else { "the outbox connector" };
                 self.problems.push(format!("--set {key}: this is for {owner}, which this command does not run"));
             }
-            _ => self.add(key.trim(), value.trim().to_owned(), origin),
+            _ => self.add(key, value.trim().to_owned(), origin),
         }
     }
 
+    /// Leaves one connector only: what `connector.<name>` says and inherits takes the place of the plain keys.
+    pub(crate) fn select(&mut self, name: &str) {
+        match self.said.named.remove(name) {
+            Some(own) => self.said.plain = named::inherited(&self.said.plain, name, &own),
+            None => {
+                let known: Vec<&str> = self.said.named.keys().map(String::as_str).collect();
+                let known = if known.is_empty() {
+                    "there is none with a name".to_owned()
+                } else {
+                    format!("there are {}", known.join(", "))
+                };
+                self.problems.push(format!("--connector {name}: no connector has this name; {known}"));
+            }
+        }
+        self.said.named.clear();
+    }
+
     fn add(&mut self, key: &str, value: String, origin: Origin) {
+        if let Some((name, own)) = named::split(key) {
+            return match named::find(name, own) {
+                Ok(own) => self.add_named(name.to_owned(), own, value, origin),
+                Err(reason) => self.problems.push(format!("{key} ({origin}): {reason}")),
+            };
+        }
         match keys::find(key) {
             Some((key, _)) => {
-                self.settings.insert(key, Setting { value, origin });
+                self.said.plain.insert(key, Setting { value, origin });
             }
             None => self.problems.push(format!("{key} ({origin}): unknown key; {}", keys::suggestion(key))),
         }
     }
 
+    fn add_named(&mut self, name: String, key: &'static str, value: String, origin: Origin) {
+        self.said.named.entry(name).or_default().insert(key, Setting { value, origin });
+    }
+
     /// What was said so far, defaults not among it.
-    pub(super) fn said(&self) -> BTreeMap<&'static str, Setting> {
-        self.settings.clone()
+    pub(super) fn said(&self) -> Said {
+        self.said.clone()
     }
 
     /// The settings with everything wrong so far.
-    pub(super) fn into_parts(self) -> (BTreeMap<&'static str, Setting>, Vec<String>) {
-        (self.settings, self.problems)
+    pub(super) fn into_parts(self) -> (Said, Vec<String>) {
+        (self.said, self.problems)
     }
 
     /// The settings.
@@ -139,9 +190,9 @@ impl Layers {
     /// # Errors
     /// Everything wrong with them as texts; values are not looked at.
     #[cfg(test)]
-    pub(super) fn finish(self) -> Result<BTreeMap<&'static str, Setting>, super::problem::ConfigurationError> {
+    pub(super) fn finish(self) -> Result<Settings, super::problem::ConfigurationError> {
         super::problem::ConfigurationError::unless_none(self.problems)?;
-        Ok(self.settings)
+        Ok(self.said.plain)
     }
 }
 

@@ -1,13 +1,13 @@
 //! From texts to the broker's and the connector's own typed settings.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pillion_broker::BrokerConfig;
-use pillion_cdc::{ConnectorConfig, PostgresUrl};
+use pillion_cdc::ConnectorConfig;
 
+use super::connectors::{self, NamedConnector};
 use super::keys::{self, Part};
-use super::layers::{Layers, Origin, Setting};
+use super::layers::{Layers, Origin, Said, Setting, Settings};
 use super::listeners;
 use super::problem::ConfigurationError;
 
@@ -15,8 +15,6 @@ use super::problem::ConfigurationError;
 const DEFAULT_DATA_DIR: &str = "pillion-data";
 /// Kafka's port, on this machine only: nobody else gets in until asked.
 const DEFAULT_LISTENER: &str = "PLAINTEXT://127.0.0.1:9092";
-/// Where the connector publishes to, unless a broker of our own or a setting says otherwise.
-const DEFAULT_BOOTSTRAP: &str = "127.0.0.1:9092";
 
 /// Which parts of pillion a command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +38,11 @@ impl Parts {
 pub(crate) struct Configuration {
     /// Present when the command runs a broker.
     pub(crate) broker: Option<BrokerConfig>,
-    /// Present when the command runs a connector.
+    /// The connector of the plain keys. Present when the command runs connectors, unless those keys are only there for
+    /// the named ones.
     pub(crate) connector: Option<ConnectorConfig>,
+    /// Further connectors, in the order of their names.
+    pub(crate) named_connectors: Vec<NamedConnector>,
     /// Whether `bootstrap.servers` was given; if not, a broker of our own takes its place.
     pub(crate) is_bootstrap_given: bool,
     /// What a person should know before it starts.
@@ -55,18 +56,21 @@ impl Configuration {
     /// # Errors
     /// Every problem at once.
     pub(crate) fn read(layers: Layers, parts: Parts) -> Result<Self, ConfigurationError> {
-        let (settings, problems) = layers.into_parts();
-        let mut reader = Reader { settings, problems, warnings: Vec::new() };
+        let (Said { plain, named }, problems) = layers.into_parts();
+        let mut reader = Reader { settings: plain, problems, warnings: Vec::new() };
         let broker = parts.broker.then(|| reader.broker());
-        let connector = if parts.connector { reader.connector() } else { None };
+        let (connector, named_connectors) = match parts.connector {
+            true => connectors::read(&reader.settings, &named, &mut reader.problems),
+            false => (None, Vec::new()),
+        };
         let is_bootstrap_given = reader.settings.contains_key(keys::BOOTSTRAP_SERVERS);
         ConfigurationError::unless_none(reader.problems)?;
-        Ok(Self { broker, connector, is_bootstrap_given, warnings: reader.warnings })
+        Ok(Self { broker, connector, named_connectors, is_bootstrap_given, warnings: reader.warnings })
     }
 }
 
 struct Reader {
-    settings: BTreeMap<&'static str, Setting>,
+    settings: Settings,
     problems: Vec<String>,
     warnings: Vec<String>,
 }
@@ -105,74 +109,6 @@ impl Reader {
             Err(problems) => self.problems.extend(problems),
         }
     }
-
-    fn connector(&mut self) -> Option<ConnectorConfig> {
-        let postgres = self.postgres_url()?;
-        let mut config = ConnectorConfig::new(postgres, vec![DEFAULT_BOOTSTRAP.to_owned()]);
-        for (key, setting) in &self.settings {
-            let is_ours = *key == keys::POSTGRES_URL || keys::DATABASE_KEYS.iter().any(|(own, _)| own == key);
-            if is_ours || keys::find(key).is_none_or(|(_, part)| part != Part::Connector) {
-                continue;
-            }
-            let outcome = match *key {
-                keys::AUTO_INIT => switch(&setting.value).map(|on| config.auto_init = on),
-                key => config.set(key, &setting.value).map_err(|error| error.to_string()),
-            };
-            if let Err(reason) = outcome {
-                self.problems.push(format!("{key} ({}): {reason}", setting.origin));
-            }
-        }
-        if let Err(errors) = config.validate() {
-            self.problems.extend(errors.iter().map(ToString::to_string));
-        }
-        Some(config)
-    }
-
-    /// From `postgres.url`, or from Debezium's `database.*`.
-    fn postgres_url(&mut self) -> Option<PostgresUrl> {
-        let given = keys::DATABASE_KEYS.iter().filter_map(|(key, name)| Some((*key, *name, self.settings.get(key)?)));
-        let given: Vec<_> = given.collect();
-        // A stand-in that a command put there gives way to whatever was said.
-        let url = self.settings.get(keys::POSTGRES_URL);
-        let url = url.filter(|url| url.origin != Origin::Default || given.is_empty());
-        let (text, origin) = match (url, given.first()) {
-            (Some(url), None) => (url.value.clone(), url.origin.clone()),
-            (None, Some((_, _, first))) => {
-                let pairs = given.iter().map(|(_, name, setting)| format!("{name}={}", quoted(&setting.value)));
-                (pairs.collect::<Vec<_>>().join(" "), first.origin.clone())
-            }
-            (Some(url), Some((key, _, other))) => {
-                let problem = format!("postgres.url ({}) and {key} ({}): give one of them", url.origin, other.origin);
-                self.problems.push(problem);
-                return None;
-            }
-            (None, None) => {
-                self.problems.push(
-                    "no database is given: --postgres postgresql://user:password@host:port/database, \
-                     PILLION_POSTGRES_URL, or postgres.url in the file"
-                        .to_owned(),
-                );
-                return None;
-            }
-        };
-        match text.parse() {
-            Ok(url) => Some(url),
-            Err(error) => {
-                // The text may hold a password and is not repeated.
-                self.problems.push(format!("postgres.url ({origin}): {error}"));
-                None
-            }
-        }
-    }
-}
-
-/// A value of libpq's `key=value` form.
-fn quoted(value: &str) -> String {
-    format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
-}
-
-fn switch(value: &str) -> Result<bool, String> {
-    value.parse().map_err(|_| format!("`{value}`: expected true or false"))
 }
 
 #[cfg(test)]

@@ -168,6 +168,7 @@ fn configuration(data: &Path, listen: &str, database_url: &str, status: Status) 
     Ok(Configuration {
         broker: Some(BrokerConfig::new(PathBuf::from(data), listen)),
         connector: Some(connector),
+        named_connectors: Vec::new(),
         is_bootstrap_given: false,
         warnings: Vec::new(),
     })

@@ -26,12 +26,16 @@ const LAYERS: [Layer; 11] = [
         may: &["pillion-broker", "pillion-cdc", "pillion-client", "pillion-trace-context", "pillion-wire"],
         never: &[],
     },
-    Layer { folder: "bench", may: &["pillion-wire"], never: &["pillion-cdc", "pillion-client"] },
     Layer { folder: "outbox", may: &[], never: &["pillion-broker", "pillion-cdc", "pillion-client"] },
     Layer {
         folder: "examples/outbox/rust",
         may: &["pillion-outbox"],
         never: &["pillion-broker", "pillion-cdc", "pillion-client", "pillion-trace-context", "pillion-wire"],
+    },
+    Layer {
+        folder: "bench",
+        may: &["pillion-wire", "pillion-test-postgres"],
+        never: &["pillion-cdc", "pillion-client"],
     },
     Layer {
         folder: "examples/saga",

@@ -14,6 +14,9 @@ use super::settings::{LogFormat, TelemetrySettings};
 /// Crates below the exporter: their spans would be made by sending spans, and so on without end.
 const UNEXPORTED_CRATES: [&str; 5] = ["h2", "hyper", "tonic", "tower", "opentelemetry"];
 
+/// The target of spans that are there for the log's lines only, such as one around a whole connector.
+const LOG_CONTEXT: &str = "log_context";
+
 /// Spans and their events of level `INFO` and above become spans of `tracer`.
 pub(super) fn spans<S>(tracer: SdkTracer) -> impl Layer<S> + use<S>
 where
@@ -50,7 +53,9 @@ where
 }
 
 fn is_exported(metadata: &Metadata<'_>) -> bool {
-    *metadata.level() <= tracing::Level::INFO && !is_below_exporter(metadata.target())
+    *metadata.level() <= tracing::Level::INFO
+        && metadata.target() != LOG_CONTEXT
+        && !is_below_exporter(metadata.target())
 }
 
 /// Whether a target belongs to one of the crates or their companions, such as `hyper_util`.

@@ -29,5 +29,37 @@ fn no_password_is_shown() {
     assert_eq!(shown(&url, "postgres.url").0.as_deref(), Some("postgresql://shop@db:5432/orders"));
     let parts = effective_of(&["database.hostname=db", "database.user=shop", "database.password=hunter2"]);
     assert_eq!(shown(&parts, "database.password").0.as_deref(), Some(HIDDEN));
-    assert!(!format!("{url:?}{parts:?}").contains("hunter2"));
+    let sasl = effective_of(&[
+        "security.protocol=SASL_PLAINTEXT",
+        "sasl.mechanism=PLAIN",
+        "sasl.username=shop",
+        "sasl.password=hunter2",
+    ]);
+    assert_eq!(shown(&sasl, "sasl.password").0.as_deref(), Some(HIDDEN));
+    assert_eq!(shown(&sasl, "security.protocol").0.as_deref(), Some("SASL_PLAINTEXT"));
+    assert!(!format!("{url:?}{parts:?}{sasl:?}").contains("hunter2"));
+}
+
+#[test]
+fn a_connector_with_a_name_shows_what_is_its_own_and_no_password() {
+    let settings = effective_of(&[
+        "connector.orders.postgres.url=postgresql://shop:hunter2@db/orders",
+        "connector.orders.on.error=skip",
+        "delivery=at-least-once",
+    ]);
+    let own: Vec<_> = settings.iter().filter(|setting| setting.key.starts_with("connector.")).collect();
+    let listed: Vec<_> = own.iter().map(|one| (one.key.as_str(), one.value.as_deref().unwrap())).collect();
+    assert_eq!(
+        listed,
+        [
+            ("connector.orders.postgres.url", "postgresql://shop@db:5432/orders"),
+            ("connector.orders.slot.name", "pillion_orders"),
+            ("connector.orders.publication.name", "pillion_outbox_orders"),
+            ("connector.orders.client.id", "pillion-cdc-orders"),
+            ("connector.orders.on.error", "skip"),
+        ]
+    );
+    assert_eq!(own[4].origin.to_string(), "--set connector.orders.on.error");
+    assert_eq!(shown(&settings, "slot.name").0.as_deref(), Some("pillion"));
+    assert!(!format!("{settings:?}").contains("hunter2"));
 }

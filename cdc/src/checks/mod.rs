@@ -3,6 +3,8 @@
 //! The connector asks before each session, so that it stops with the reason rather than with Postgres' words; a
 //! doctor command can ask the same.
 
+mod slot;
+
 use thiserror::Error;
 use tokio_postgres::Client;
 
@@ -10,6 +12,8 @@ use crate::control::{Control, ControlError};
 use crate::outbox::Source;
 use crate::postgres_url::PostgresUrl;
 use crate::quoting::TableName;
+
+pub(crate) use slot::{slot_made_at, slot_state, until_slot_is_free};
 
 /// One thing that is not as it must be. The message says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -184,25 +188,20 @@ async fn publication(client: &Client, source: &Source, failures: &mut Vec<CheckF
 }
 
 async fn slot(client: &Client, name: &str, failures: &mut Vec<CheckFailure>) -> Result<(), ControlError> {
-    let query = "select slot_type, coalesce(plugin, ''), coalesce(database, ''), coalesce(wal_status, ''),
-            coalesce(confirmed_flush_lsn::text, 'its creation'), current_database()::text
-        from pg_replication_slots where slot_name = $1";
+    let database: String = client.query_one("select current_database()::text", &[]).await?.try_get(0)?;
     let name = name.to_owned();
-    let Some(row) = client.query_opt(query, &[&name]).await? else {
+    let Some(state) = slot::read(client, &name).await? else {
         failures.push(CheckFailure::NoSlot { name });
         return Ok(());
     };
-    let text = |index: usize| row.try_get::<_, String>(index);
-    let (kind, plugin, of_database, wal_status) = (text(0)?, text(1)?, text(2)?, text(3)?);
-    let database = text(5)?;
-    if kind != "logical" || plugin != "pgoutput" || of_database != database {
-        let found = match kind.as_str() {
-            "logical" => format!("a {plugin} slot of database {of_database}"),
+    if state.kind != "logical" || state.plugin != "pgoutput" || state.database != database {
+        let found = match state.kind.as_str() {
+            "logical" => format!("a {} slot of database {}", state.plugin, state.database),
             _ => "a physical slot".to_owned(),
         };
         failures.push(CheckFailure::OtherSlot { name, found, database });
-    } else if wal_status == "lost" {
-        failures.push(CheckFailure::SlotInvalidated { name, confirmed: text(4)? });
+    } else if state.is_lost() {
+        failures.push(CheckFailure::SlotInvalidated { name, confirmed: state.confirmed_flush.to_string() });
     }
     Ok(())
 }
