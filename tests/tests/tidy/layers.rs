@@ -26,7 +26,11 @@ const LAYERS: [Layer; 9] = [
         may: &["pillion-broker", "pillion-cdc", "pillion-client", "pillion-trace-context", "pillion-wire"],
         never: &[],
     },
-    Layer { folder: "bench", may: &["pillion-wire", "pillion-test-postgres"], never: &["pillion-cdc", "pillion-client"] },
+    Layer {
+        folder: "bench",
+        may: &["pillion-wire", "pillion-test-postgres"],
+        never: &["pillion-cdc", "pillion-client"],
+    },
     Layer {
         folder: "examples/saga",
         may: &[],
