@@ -126,6 +126,13 @@ impl Publisher for KafkaPublisher {
         Ok(handle.map(KafkaAcknowledgement))
     }
 
+    async fn flush(&mut self) -> Result<(), PublishError> {
+        match &mut self.producer {
+            KafkaProducer::Idempotent(_) => Ok(()),
+            KafkaProducer::Transactional(transactions) => transactions.flush().await,
+        }
+    }
+
     async fn commit(&mut self, progress: &Progress) -> Result<KafkaOutcome, PublishError> {
         match &mut self.producer {
             KafkaProducer::Idempotent(_) => Ok(KafkaOutcome::Acknowledged),
@@ -150,10 +157,10 @@ impl Publisher for KafkaPublisher {
 
 fn record(mut event: OutboxEvent) -> ProducerRecord {
     let headers = event.take_record_headers().into_iter();
-    let headers = headers.map(|header| Header { key: header.key.to_string(), value: header.value });
+    let headers = headers.map(|header| Header { key: header.key, value: header.value });
     ProducerRecord {
         headers: headers.collect(),
-        topic: event.topic.to_string(),
+        topic: event.topic,
         partition: event.partition,
         key: event.key,
         value: event.value,
