@@ -1,17 +1,17 @@
 //! What is wrong in requests about transactions, and what it is answered with.
 
-use pillion_wire::ErrorCode;
-use pillion_wire::frame::decode_response;
+use pillion_wire::frame::{decode_response, encode_request};
 use pillion_wire::messages::{
     AddOffsetsToTxnRequest, DescribeTransactionsRequest, EndTxnRequest, InitProducerIdRequest, ListTransactionsRequest,
     ProduceRequest, ProduceResponse,
 };
+use pillion_wire::{Chunk, ErrorCode};
 
 use super::producer::{
     ID, add, add_offsets, add_request, add_several, batch, broker, end_request, end_with, find_coordinator, init,
     init_request, init_with, write, write_request,
 };
-use super::support::{TestBroker, altered, create_topic, frame_from, list_offset, produce_request};
+use super::support::{TestBroker, altered, create_topic, list_offset, produce_request};
 
 #[test]
 fn before_anyone_asked_for_the_coordinator_this_is_none() {
@@ -164,7 +164,10 @@ fn clients_do_not_write_to_the_brokers_own_topics() {
         // Kafka lets the second one.
         for client_id in ["tests", "__admin_client"] {
             let request = produce_request(topic, 0, super::support::batch(&["x"]));
-            client.send_bytes(&frame_from(client_id, &request, 9, 1));
+            for chunk in encode_request(&request, 9, 1, Some(client_id)).unwrap() {
+                let Chunk::Bytes(bytes) = chunk else { panic!("requests carry their bytes") };
+                client.send_bytes(&bytes);
+            }
             let (_, answer) = decode_response::<ProduceResponse>(&client.receive_frame().unwrap(), 9).unwrap();
             let code = answer.responses[0].partition_responses[0].error_code;
             assert_eq!(code, ErrorCode::InvalidTopicException.code(), "{topic} {client_id}");

@@ -111,12 +111,7 @@ impl Client {
 
 /// A request's bytes with its length.
 pub(crate) fn frame<R: Request>(request: &R, version: i16, correlation_id: i32) -> Vec<u8> {
-    frame_from("tests", request, version, correlation_id)
-}
-
-/// As [`frame`], from a client with an id of its own.
-pub(crate) fn frame_from<R: Request>(client_id: &str, request: &R, version: i16, correlation_id: i32) -> Vec<u8> {
-    let chunks = encode_request(request, version, correlation_id, Some(client_id));
+    let chunks = encode_request(request, version, correlation_id, Some("tests"));
     let chunks = chunks.unwrap_or_else(|error| panic!("{} version {version} is not sendable: {error}", R::API));
     let bytes = chunks.into_iter().map(|chunk| match chunk {
         Chunk::Bytes(bytes) => bytes,

@@ -11,7 +11,7 @@ mod requests;
 
 pub(crate) use batches::{altered, batch, batch_of, idempotent, record, records_of, split};
 pub(crate) use broker::{TestBroker, config};
-pub(crate) use client::{Client, PATIENCE, eventually, frame, frame_from};
+pub(crate) use client::{Client, PATIENCE, eventually, frame};
 pub(crate) use ext4::Ext4;
 pub(crate) use history::History;
 pub(crate) use load::{Load, Producer};
