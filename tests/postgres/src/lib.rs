@@ -64,6 +64,11 @@ impl Server {
         &self.binaries
     }
 
+    /// Its data directory, to do to it what happens to databases while it is down.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
     /// The id of its first process.
     pub fn process_id(&self) -> u32 {
         self.process.id()
