@@ -3,8 +3,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod doctor;
+mod prune;
 mod recorder;
 mod recovery;
+mod republish;
 mod routing;
 mod setup;
 mod tls;
