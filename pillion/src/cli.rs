@@ -11,6 +11,7 @@ mod consume;
 mod demo;
 mod dev;
 mod doctor;
+mod duration;
 mod flags;
 mod log;
 mod outbox;

@@ -119,12 +119,13 @@ async fn old_partitions_are_dropped_whole_and_the_coming_ones_made() -> Result<(
     let transaction = writer.transaction().await?;
     insert_old(&transaction, 15, 14).await?;
     let pruned = prune(&config).await?;
-    assert_eq!(pruned.partitions, ["public.outbox_old"]);
-    assert_eq!(pruned.kept, ["public.outbox_busy is in use"]);
-    assert_eq!(pruned.rows, 1);
+    assert!(pruned.partitions.is_empty() && pruned.kept[0].contains("outbox_old is in use"), "{pruned:?}");
+    assert_eq!((pruned.kept.len(), pruned.rows), (2, 1), "rows one by one are in nobody's way");
     transaction.commit().await?;
+    let counted = outbox::prune(&config, &PruneOptions { dry_run: true, ..options() }).await?.remove(0);
     let pruned = prune(&config).await?;
-    assert_eq!((pruned.partitions, pruned.kept), (vec!["public.outbox_busy".to_owned()], vec![]));
+    assert_eq!(pruned.partitions, ["public.outbox_old", "public.outbox_busy"]);
+    assert_eq!((counted.partitions, counted.rows, pruned.kept), (pruned.partitions, 0, vec![]));
     assert_eq!(count(&client, "outbox").await?, 1);
     let is_back = made_ahead.replace("drop table ", "select count(*) from ");
     assert_eq!(client.query_one(&is_back, &[]).await?.try_get::<_, i64>(0)?, 0);

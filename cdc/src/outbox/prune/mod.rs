@@ -182,9 +182,15 @@ async fn prune_table(
     let time = row_time::of_table(client, table, &config.router).await??;
     let mut pruned =
         Pruned { table: table.clone(), rows: 0, partitions: Vec::new(), kept: Vec::new(), batches_locked: 0 };
+    let mut is_in_use = false;
     for leaf in whole_partitions::leaves(client, table, &time, &rule.cutoff).await? {
         if leaf.is_old && leaf.is_owned {
-            whole_partitions::drop_one(client, &leaf, rule, options, &mut pruned).await?;
+            // Dropping takes the whole table for a moment: whoever has it has it for the next partition too, and
+            // inserts should not wait again for nothing.
+            match is_in_use {
+                true => pruned.kept.push(format!("{} waits for the next time too", leaf.table)),
+                false => is_in_use = !whole_partitions::drop_one(client, &leaf, rule, options, &mut pruned).await?,
+            }
         } else if !leaf.is_new {
             rows::delete(client, &leaf, &time, rule, options, &mut pruned).await?;
         }

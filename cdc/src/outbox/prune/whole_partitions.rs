@@ -76,18 +76,18 @@ pub(super) async fn interval(client: &Client, table: &TableName) -> Result<Optio
 }
 
 /// Drops a partition, unless somebody may still be writing to it or has since the horizon. Inserts elsewhere in the
-/// table wait for half a second at most.
+/// table wait for half a second at most. False when somebody has the table for longer.
 pub(super) async fn drop_one(
     client: &Client,
     leaf: &Leaf,
     rule: &Rule,
     options: &PruneOptions,
     pruned: &mut Pruned,
-) -> Result<(), PruneError> {
+) -> Result<bool, PruneError> {
     let name = leaf.table.quoted();
     if options.dry_run {
         pruned.partitions.push(leaf.table.to_string());
-        return Ok(());
+        return Ok(true);
     }
     // SHARE keeps writers out of this partition alone while it is looked through. Half a second is less than
     // deadlock_timeout: in doubt we give way.
@@ -108,10 +108,13 @@ pub(super) async fn drop_one(
     match outcome {
         Ok(true) => pruned.partitions.push(leaf.table.to_string()),
         Ok(false) => pruned.kept.push(format!("{} has rows that are not known to be published", leaf.table)),
-        Err(error) if is_lock_timeout(&error) => pruned.kept.push(format!("{} is in use", leaf.table)),
+        Err(error) if is_lock_timeout(&error) => {
+            pruned.kept.push(format!("{} is in use", leaf.table));
+            return Ok(false);
+        }
         Err(error) => return Err(error.into()),
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Whether somebody else had the lock for too long.
