@@ -165,7 +165,7 @@ async fn a_slot_of_another_kind_or_database_is_none_of_ours() -> Result<()> {
 }
 
 /// Writes log until the slot of the ready database has lost what it needs.
-async fn lose_the_slot(client: &Client) -> Result<()> {
+pub(crate) async fn lose_the_slot(client: &Client) -> Result<()> {
     client.batch_execute("alter system set max_slot_wal_keep_size = '1MB'").await?;
     client.batch_execute("select pg_reload_conf()").await?;
     let status = "select wal_status from pg_replication_slots where slot_name = 'pillion'";

@@ -104,7 +104,7 @@ async fn old_partitions_are_dropped_whole_and_the_coming_ones_made() -> Result<(
     };
     for (ago, name) in [(20, "outbox_old"), (15, "outbox_busy"), (3, "outbox_young")] {
         client.batch_execute(&days(ago, name)).await?;
-        insert_old(&client, ago.try_into()?, (ago - 1).try_into()?).await?;
+        insert_old(&client, ago.try_into()?, ago.try_into()?).await?;
     }
     // Fits no partition, so it lies in the default one.
     insert_old(&client, 40, 40).await?;
@@ -117,7 +117,7 @@ async fn old_partitions_are_dropped_whole_and_the_coming_ones_made() -> Result<(
 
     let mut writer = server.connect().await?;
     let transaction = writer.transaction().await?;
-    insert_old(&transaction, 15, 14).await?;
+    insert_old(&transaction, 15, 15).await?;
     let pruned = prune(&config).await?;
     assert!(pruned.partitions.is_empty() && pruned.kept[0].contains("outbox_old is in use"), "{pruned:?}");
     assert_eq!((pruned.kept.len(), pruned.rows), (2, 1), "rows one by one are in nobody's way");
