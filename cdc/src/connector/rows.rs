@@ -18,7 +18,7 @@ use crate::lsn::Lsn;
 use crate::pgoutput::{Cell, Message};
 use crate::publish::{PublishError, Publisher};
 use crate::replication::ReplicationSession;
-use crate::router::{OutboxEvent, RouteError, TableLayout};
+use crate::router::{OutboxEvent, Poison, PoisonContent, RouteError};
 
 /// Topics remembered as existing; beyond it they are asked for again.
 const KNOWN_TOPICS_MAX: usize = 10_000;
@@ -30,12 +30,6 @@ pub(super) struct OpenTransaction {
     commit_lsn: Lsn,
     commit_time_micros: i64,
     rows: Arc<AtomicU64>,
-}
-
-/// What a poison row was, for its dead letter.
-enum Poison<'r> {
-    Row(&'r TableLayout, &'r [Cell]),
-    Message(&'r Bytes),
 }
 
 impl<S: ReplicationSession, P: Publisher> Stream<'_, S, P> {
@@ -80,37 +74,37 @@ impl<S: ReplicationSession, P: Publisher> Stream<'_, S, P> {
         if self.is_published(&position, || layout.id_of(row))? {
             return Ok(());
         }
-        let poison = Poison::Row(&layout, row);
+        let poison = PoisonContent::Row { layout: &layout, row };
         if let Some(refusal) = self.refusals.of(&position).cloned() {
-            return self.poison(position, refusal.reason.into(), &poison).await;
+            return self.poison(position, refusal.reason.into(), poison).await;
         }
         match self.router.route(&layout, row, commit_time_micros.div_euclid(1000)) {
             Ok(event) => self.publish(event, position, commit_time_micros).await,
-            Err(error) => self.poison(position, error.into(), &poison).await,
+            Err(error) => self.poison(position, error.into(), poison).await,
         }
     }
 
     async fn emitted(&mut self, transactional: bool, lsn: Lsn, content: &Bytes) -> Result<(), Ended> {
         let table: Arc<str> = "pg_logical_emit_message".into();
-        let poison = Poison::Message(content);
+        let poison = PoisonContent::Message(content);
         if !transactional {
             // It would be published although the transaction around it may never commit.
             let position = RowPosition { table, commit_lsn: lsn, ordinal: 1, id: None };
             if self.unit.progress().covers(lsn, 1) {
                 return Ok(());
             }
-            return self.poison(position, RouteError::NotTransactional.into(), &poison).await;
+            return self.poison(position, RouteError::NotTransactional.into(), poison).await;
         }
         let (position, commit_time_micros) = self.next_row(table)?;
         if self.is_published(&position, || None)? {
             return Ok(());
         }
         if let Some(refusal) = self.refusals.of(&position).cloned() {
-            return self.poison(position, refusal.reason.into(), &poison).await;
+            return self.poison(position, refusal.reason.into(), poison).await;
         }
         match self.router.route_emitted(content, commit_time_micros.div_euclid(1000)) {
             Ok(event) => self.publish(event, position, commit_time_micros).await,
-            Err(error) => self.poison(position, error.into(), &poison).await,
+            Err(error) => self.poison(position, error.into(), poison).await,
         }
     }
 
@@ -184,15 +178,15 @@ impl<S: ReplicationSession, P: Publisher> Stream<'_, S, P> {
         }
     }
 
-    async fn ensure_topic(&mut self, topic: &str) -> Result<(), PublishError> {
-        if self.known_topics.contains(topic) {
+    async fn ensure_topic(&mut self, topic: &Arc<str>) -> Result<(), PublishError> {
+        if self.known_topics.contains(&**topic) {
             return Ok(());
         }
         self.publisher.ensure_topic(topic).await?;
         if self.known_topics.len() >= KNOWN_TOPICS_MAX {
             self.known_topics.clear();
         }
-        self.known_topics.insert(topic.to_owned());
+        self.known_topics.insert(Arc::clone(topic));
         Ok(())
     }
 
@@ -212,11 +206,11 @@ impl<S: ReplicationSession, P: Publisher> Stream<'_, S, P> {
         &mut self,
         position: RowPosition,
         reason: Box<dyn Error + Send + Sync>,
-        poison: &Poison<'_>,
+        content: PoisonContent<'_>,
     ) -> Result<(), Ended> {
-        let id = match poison {
-            Poison::Row(layout, row) => layout.id_of(row),
-            Poison::Message(_) => None,
+        let id = match content {
+            PoisonContent::Row { layout, row } => layout.id_of(row),
+            _ => None,
         };
         let position = RowPosition { id, ..position };
         let is_final = self.refusals.of(&position).is_some_and(|refusal| refusal.is_final);
@@ -226,7 +220,7 @@ impl<S: ReplicationSession, P: Publisher> Stream<'_, S, P> {
                 self.unit.add_row((position.commit_lsn, position.ordinal), position.id.clone(), 0);
                 Ok(())
             }
-            OnError::DeadLetter if !is_final => self.dead_letter(position, &*reason, poison).await,
+            OnError::DeadLetter if !is_final => self.dead_letter(position, &*reason, content).await,
             OnError::Stop | OnError::DeadLetter => Err(Ended::Fatal(ConnectorError::Row { position, reason })),
         }
     }
@@ -241,22 +235,21 @@ impl<S: ReplicationSession, P: Publisher> Stream<'_, S, P> {
         &mut self,
         position: RowPosition,
         reason: &(dyn Error + Send + Sync),
-        poison: &Poison<'_>,
+        content: PoisonContent<'_>,
     ) -> Result<(), Ended> {
         let reason = causes::text(reason);
-        let topic = &self.config.dead_letter_topic;
-        tracing::warn!(row = %position, reason, topic, "row sent to the dead-letter topic (on.error=dead-letter)");
+        let topic: Arc<str> = self.config.dead_letter_topic.as_str().into();
+        tracing::warn!(row = %position, reason, %topic, "row sent to the dead-letter topic (on.error=dead-letter)");
         let commit_time_micros = self.transaction.as_ref().map_or(0, |transaction| transaction.commit_time_micros);
-        let _ = poison;
-        let event = OutboxEvent {
-            topic: topic.clone(),
-            partition: None,
-            key: None,
-            value: Some(reason.into()),
-            headers: Vec::new(),
-            trace: None,
-            timestamp_ms: commit_time_micros.div_euclid(1000),
+        let poison = Poison {
+            reason: &reason,
+            table: &position.table,
+            commit_lsn: position.commit_lsn,
+            ordinal: position.ordinal,
+            commit_time_ms: commit_time_micros.div_euclid(1000),
+            content,
         };
+        let event = self.router.dead_letter(&topic, &poison);
         self.config.status.add_dead_letter();
         self.publish(event, position, commit_time_micros).await
     }

@@ -5,6 +5,7 @@
 //! ```
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -55,7 +56,7 @@ pub(super) struct Stream<'a, S, P: Publisher> {
     session: S,
     pub(super) publisher: &'a mut P,
     pub(super) tables: Tables,
-    pub(super) known_topics: HashSet<String>,
+    pub(super) known_topics: HashSet<Arc<str>>,
     /// The transaction being received.
     pub(super) transaction: Option<OpenTransaction>,
     pub(super) in_flight: InFlight<P::Acknowledgement, P::Outcome>,

@@ -22,7 +22,7 @@ use crate::status::State;
 
 fn relation() -> Step {
     let columns = ["id", "aggregatetype", "aggregateid", "type", "payload", "tracingspancontext"];
-    let columns = columns.map(|name| Column { name: name.to_owned(), type_id: 25 }).to_vec();
+    let columns = columns.map(|name| Column { name: name.to_owned(), type_id: 25, type_modifier: -1 }).to_vec();
     Message::Relation(Relation { id: 1, schema: "public".to_owned(), name: "outbox".to_owned(), columns }).into()
 }
 

@@ -11,6 +11,7 @@ mod recovery;
 mod republish;
 mod routing;
 mod setup;
+mod tables;
 mod tls;
 
 use std::time::{Duration, Instant};

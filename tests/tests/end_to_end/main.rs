@@ -8,6 +8,7 @@ mod consumed;
 mod demo;
 mod kills;
 mod looking_after;
+mod outbox_examples;
 mod several_connectors;
 mod sidecar;
 mod trace;

@@ -63,6 +63,7 @@ impl KafkaCluster {
         ClientConfig {
             bootstrap_servers: self.config.bootstrap_servers.clone(),
             client_id: self.config.client_id.clone(),
+            security: self.config.security.clone(),
             ..ClientConfig::default()
         }
     }
@@ -148,11 +149,12 @@ impl Publisher for KafkaPublisher {
     }
 }
 
-fn record(event: OutboxEvent) -> ProducerRecord {
-    let headers = event.record_headers().into_iter().map(|header| Header { key: header.key, value: header.value });
+fn record(mut event: OutboxEvent) -> ProducerRecord {
+    let headers = event.take_record_headers().into_iter();
+    let headers = headers.map(|header| Header { key: header.key.to_string(), value: header.value });
     ProducerRecord {
         headers: headers.collect(),
-        topic: event.topic,
+        topic: event.topic.to_string(),
         partition: event.partition,
         key: event.key,
         value: event.value,
