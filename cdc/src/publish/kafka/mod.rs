@@ -58,7 +58,8 @@ impl KafkaCluster {
         KafkaCluster { config: config.clone() }
     }
 
-    fn client_config(&self) -> ClientConfig {
+    /// How to reach the cluster.
+    pub(crate) fn client_config(&self) -> ClientConfig {
         ClientConfig {
             bootstrap_servers: self.config.bootstrap_servers.clone(),
             client_id: self.config.client_id.clone(),
