@@ -27,12 +27,14 @@ mod control;
 mod lsn;
 pub mod outbox;
 pub mod pgoutput;
+mod polling;
 mod postgres_url;
 pub mod publish;
 mod quoting;
 mod replication;
 pub mod router;
 mod status;
+mod stored;
 
 pub use config::{ConfigError, ConnectorConfig, Delivery, OnError};
 pub use connector::{Connector, ConnectorError, RowPosition};

@@ -199,12 +199,13 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
     async fn handle(&mut self, event: ReplicationEvent) -> Result<(), Ended> {
         match event {
             // Within a transaction it says nothing new: its rows are not all here.
-            ReplicationEvent::KeepAlive { wal_end } => {
+            ReplicationEvent::KeepAlive { wal_end, .. } => {
                 if self.transaction.is_none() {
                     self.in_flight.push_boundary(wal_end);
                 }
                 Ok(())
             }
+            ReplicationEvent::Snapshot(_) => Ok(()),
             ReplicationEvent::Message(message) => self.message(message).await,
         }
     }

@@ -44,7 +44,7 @@ fn commit(lsn: u64) -> Step {
 }
 
 fn keepalive(lsn: u64) -> Step {
-    Step::Event(ReplicationEvent::KeepAlive { wal_end: Lsn::new(lsn) })
+    Step::Event(ReplicationEvent::KeepAlive { wal_end: Lsn::new(lsn), is_urgent: false })
 }
 
 fn lost() -> ReplicationError {

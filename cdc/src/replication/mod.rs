@@ -39,7 +39,11 @@ pub(crate) enum ReplicationEvent {
     KeepAlive {
         /// How far the server has read its log for us.
         wal_end: Lsn,
+        /// Whether the server waits to hear how far we are: it is shutting down, or about to give us up.
+        is_urgent: bool,
     },
+    /// From here on the progress record carries this ([`Progress::snapshot`](crate::progress::Progress::snapshot)).
+    Snapshot(Option<String>),
 }
 
 /// Where an earlier session of this process got to.

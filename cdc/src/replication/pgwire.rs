@@ -190,7 +190,7 @@ impl ReplicationSession for PostgresSession {
     }
 }
 
-fn of_control(error: ControlError) -> ReplicationError {
+pub(crate) fn of_control(error: ControlError) -> ReplicationError {
     if error.is_retryable() {
         return ReplicationError::Lost(error.into());
     }
@@ -201,7 +201,9 @@ fn of_control(error: ControlError) -> ReplicationError {
 fn translate(event: Event) -> Result<Option<ReplicationEvent>, ReplicationError> {
     let lsn = |lsn: pgwire_replication::Lsn| Lsn::new(lsn.as_u64());
     Ok(Some(match event {
-        Event::KeepAlive { wal_end, .. } => ReplicationEvent::KeepAlive { wal_end: lsn(wal_end) },
+        Event::KeepAlive { wal_end, reply_requested, .. } => {
+            ReplicationEvent::KeepAlive { wal_end: lsn(wal_end), is_urgent: reply_requested }
+        }
         Event::Begin { final_lsn, xid, commit_time_micros } => ReplicationEvent::Message(Message::Begin {
             commit_lsn: lsn(final_lsn),
             commit_time_micros: pgoutput::unix_micros(commit_time_micros),
