@@ -7,11 +7,14 @@ use thiserror::Error;
 use crate::outbox::Source;
 use crate::postgres_url::PostgresUrl;
 use crate::quoting::{IDENTIFIER_LENGTH_MAX, TableName, TableNameError, is_slot_name};
-use crate::router::{OptionError, Router, RouterOptions, TopicRouteError};
+use crate::router::{OptionError, Router, RouterOptions, TopicRouteError, is_topic_name};
 use crate::status::Status;
 
+mod source;
 #[cfg(test)]
 mod tests;
+
+pub use source::{SnapshotMode, SourceMode, SourceOptions};
 
 /// Least bytes in flight that let one usual record through at a time.
 const BYTES_IN_FLIGHT_MIN: usize = 64 * 1024;
@@ -19,11 +22,11 @@ const BYTES_IN_FLIGHT_MIN: usize = 64 * 1024;
 /// What is promised about a row that was sent when something failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Delivery {
-    /// It arrives, perhaps twice.
+    /// Readers of committed records see it once: records are sent in transactions, with the position they reach.
     #[default]
-    AtLeastOnce,
-    /// It arrives once. Not built yet: validation refuses it.
     ExactlyOnce,
+    /// It arrives, perhaps twice.
+    AtLeastOnce,
 }
 
 /// What happens to a row no record can be made of, or that the broker refuses for good (`on.error`).
@@ -34,7 +37,7 @@ pub enum OnError {
     Stop,
     /// It is left out, with one warning for each.
     Skip,
-    /// It goes to a topic of its own. Not built yet: validation refuses it.
+    /// It goes to a topic of its own, with the reason and where it stood.
     DeadLetter,
 }
 
@@ -47,6 +50,8 @@ pub struct ConnectorConfig {
     pub slot: String,
     /// `publication.name`. Default `pillion_outbox`.
     pub publication: String,
+    /// How rows are got out of the database.
+    pub source_options: SourceOptions,
     /// `table.include.list`: the outbox tables. Rows of others in the publication are ignored, with a warning.
     /// Default `public.outbox`.
     pub tables: Vec<TableName>,
@@ -62,10 +67,18 @@ pub struct ConnectorConfig {
     pub topic_partitions: i32,
     /// `topic.creation.default.replication.factor`; -1, the default, leaves it to the broker.
     pub topic_replication_factor: i16,
-    /// `delivery`: `at-least-once`, the only one so far.
+    /// `delivery`: `exactly-once` (default) or `at-least-once`.
     pub delivery: Delivery,
-    /// `on.error`: `stop` (default) or `skip`.
+    /// `on.error`: `stop` (default), `skip` or `dead-letter`.
     pub on_error: OnError,
+    /// `dead.letter.topic`: where `on.error=dead-letter` sends rows to. Default `outbox.dead-letter`.
+    pub dead_letter_topic: String,
+    /// `adopt.slot`: take the slot's position for the truth where no progress record says what was published before
+    /// it, or where the slot was made anew. Default no.
+    pub adopt_slot: bool,
+    /// `accept.timeline`: go on although the server is on another timeline, behind what was published from it, or
+    /// another one. Default no.
+    pub accept_timeline: bool,
     /// Makes tables, publication and slot if they are missing, before each session. Default no: in production they
     /// are made on purpose.
     pub auto_init: bool,
@@ -113,6 +126,7 @@ impl ConnectorConfig {
             postgres,
             slot: "pillion".to_owned(),
             publication: "pillion_outbox".to_owned(),
+            source_options: SourceOptions::default(),
             tables: vec![TableName { schema: "public".to_owned(), name: "outbox".to_owned() }],
             message_prefix: "outbox".to_owned(),
             bootstrap_servers,
@@ -120,8 +134,11 @@ impl ConnectorConfig {
             router: RouterOptions::default(),
             topic_partitions: -1,
             topic_replication_factor: -1,
-            delivery: Delivery::AtLeastOnce,
+            delivery: Delivery::ExactlyOnce,
             on_error: OnError::Stop,
+            dead_letter_topic: "outbox.dead-letter".to_owned(),
+            adopt_slot: false,
+            accept_timeline: false,
             auto_init: false,
             bytes_in_flight_max: 8 * 1024 * 1024,
             row_bytes_max: 16 * 1024 * 1024,
@@ -151,9 +168,15 @@ impl ConnectorConfig {
             }
             "delivery" => self.delivery = delivery(value)?,
             "on.error" => self.on_error = on_error(value)?,
+            "dead.letter.topic" => self.dead_letter_topic = value.to_owned(),
+            "adopt.slot" => self.adopt_slot = switch("adopt.slot", value)?,
+            "accept.timeline" => self.accept_timeline = switch("accept.timeline", value)?,
             "max.bytes.in.flight" => self.bytes_in_flight_max = number("max.bytes.in.flight", value)?,
             "max.row.bytes" => self.row_bytes_max = number("max.row.bytes", value)?,
             _ => {
+                if let Some(outcome) = self.source_options.set(name, value) {
+                    return outcome;
+                }
                 return self.router.set(name, value).map_err(|error| match error {
                     OptionError::Unknown(name) => ConfigError::Unknown(name),
                     other => ConfigError::Router(other),
@@ -202,21 +225,16 @@ impl ConnectorConfig {
             "expected 1 or more, or -1 for the broker's default",
         );
         require(
-            self.delivery == Delivery::AtLeastOnce,
-            "delivery",
-            &"exactly-once",
-            "not supported yet; use at-least-once, and drop repeated events by their header `id`",
-        );
-        require(
-            self.on_error != OnError::DeadLetter,
-            "on.error",
-            &"dead-letter",
-            "not supported yet; use stop or skip",
+            is_topic_name(&self.dead_letter_topic),
+            "dead.letter.topic",
+            &self.dead_letter_topic,
+            "expected 1 to 249 of a-z A-Z 0-9 . _ -",
         );
         let in_flight = self.bytes_in_flight_max;
         require(in_flight >= BYTES_IN_FLIGHT_MIN, "max.bytes.in.flight", &in_flight, "expected 65536 or more");
         let row = self.row_bytes_max;
         require((1024..=1 << 30).contains(&row), "max.row.bytes", &row, "expected 1024 to 1073741824");
+        errors.extend(self.source_options.problems(self.delivery));
         if let Err(error) = Router::new(self.router.clone()) {
             errors.push(error.into());
         }
@@ -232,6 +250,14 @@ fn number<N: std::str::FromStr<Err = ParseIntError>>(name: &'static str, value: 
     })
 }
 
+fn switch(name: &'static str, value: &str) -> Result<bool, ConfigError> {
+    value.trim().parse().map_err(|_| ConfigError::Value {
+        name,
+        value: value.to_owned(),
+        reason: "expected true or false".to_owned(),
+    })
+}
+
 fn delivery(value: &str) -> Result<Delivery, ConfigError> {
     match value {
         "at-least-once" => Ok(Delivery::AtLeastOnce),
@@ -239,7 +265,7 @@ fn delivery(value: &str) -> Result<Delivery, ConfigError> {
         _ => Err(ConfigError::Value {
             name: "delivery",
             value: value.to_owned(),
-            reason: "expected at-least-once".to_owned(),
+            reason: "expected exactly-once or at-least-once".to_owned(),
         }),
     }
 }
@@ -252,7 +278,7 @@ fn on_error(value: &str) -> Result<OnError, ConfigError> {
         _ => Err(ConfigError::Value {
             name: "on.error",
             value: value.to_owned(),
-            reason: "expected stop or skip".to_owned(),
+            reason: "expected stop, skip or dead-letter".to_owned(),
         }),
     }
 }

@@ -11,8 +11,9 @@
 //! - [`outbox`] sets a database up, [`checks`] says what is missing and how to mend it.
 //! - [`publish`] is the seam to the cluster; the only one outside of tests is our own Kafka client.
 //!
-//! Delivery is at least once: nothing committed is lost, nothing uncommitted is published, one key stays in order,
-//! and after a crash the rows that were not confirmed come again, recognisable by their header `id`.
+//! Delivery is exactly once for readers of committed records: nothing committed is lost or repeated, nothing
+//! uncommitted is published, one key stays in order. On request it is at least once: then the rows that were not
+//! confirmed come again after a crash, recognisable by their header `id`.
 //!
 //! The crate `pgwire-replication` logs each lost connection as an error under its own target; a program that shows
 //! this crate's logs, which say it once, switches that target off (`pgwire_replication=off`).
@@ -29,6 +30,7 @@ pub mod outbox;
 pub mod pgoutput;
 mod polling;
 mod postgres_url;
+mod progress;
 pub mod publish;
 mod quoting;
 mod replication;
@@ -36,10 +38,11 @@ pub mod router;
 mod status;
 mod stored;
 
-pub use config::{ConfigError, ConnectorConfig, Delivery, OnError};
+pub use config::{ConfigError, ConnectorConfig, Delivery, OnError, SnapshotMode, SourceMode, SourceOptions};
 pub use connector::{Connector, ConnectorError, RowPosition};
 pub use control::ControlError;
 pub use lsn::{Lsn, ParseLsnError};
 pub use postgres_url::{PostgresUrl, PostgresUrlError};
+pub use progress::{Progress, SourceName, StartError};
 pub use quoting::{TableName, TableNameError};
 pub use status::{Snapshot, State, Status};

@@ -1,10 +1,12 @@
 //! How a running connector is doing, for a status page, metrics and the demo.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
+use bytes::Bytes;
 use parking_lot::Mutex;
 
+use crate::connector::Reached;
 use crate::lsn::Lsn;
 
 /// What the connector is doing.
@@ -15,6 +17,8 @@ pub enum State {
     Starting,
     /// Connecting to Postgres, or waiting to try again.
     WaitingForPostgres,
+    /// Another connector has the slot; this one takes over when it goes.
+    Standby,
     /// Holding the slot, connecting to the broker or waiting to try again.
     WaitingForBroker,
     /// Publishing what is committed.
@@ -34,10 +38,20 @@ pub struct Snapshot {
     pub server_lsn: Lsn,
     /// Bytes of log between the two; 0 before the first confirmation.
     pub lag_bytes: u64,
-    /// Rows the broker acknowledged. Rows repeated after a restart count again.
+    /// Rows published: committed, where delivery is exactly once. Rows repeated after a restart count again.
     pub rows_published: u64,
+    /// Postgres transactions that held them.
+    pub transactions: u64,
+    /// Commits to the broker: each holds one transaction or more.
+    pub commits: u64,
+    /// When the last published transaction was committed, in milliseconds since the Unix epoch; 0 before the first.
+    pub last_commit_time_ms: i64,
+    /// The id of the last row published, as text.
+    pub last_event_id: Option<Bytes>,
     /// Poison rows left out because of `on.error=skip`.
     pub rows_skipped: u64,
+    /// Poison rows sent to the dead-letter topic.
+    pub dead_letters: u64,
     /// Sessions with Postgres so far.
     pub sessions: u64,
     /// Why it last had to wait or stop; cleared when it streams again.
@@ -55,7 +69,12 @@ struct Shared {
     confirmed_lsn: AtomicU64,
     server_lsn: AtomicU64,
     rows_published: AtomicU64,
+    transactions: AtomicU64,
+    commits: AtomicU64,
+    last_commit_time_ms: AtomicI64,
+    last_event_id: Mutex<Option<Bytes>>,
     rows_skipped: AtomicU64,
+    dead_letters: AtomicU64,
     sessions: AtomicU64,
     condition: Mutex<(State, Option<String>)>,
 }
@@ -74,7 +93,12 @@ impl Status {
             server_lsn,
             lag_bytes,
             rows_published: shared.rows_published.load(Ordering::Relaxed),
+            transactions: shared.transactions.load(Ordering::Relaxed),
+            commits: shared.commits.load(Ordering::Relaxed),
+            last_commit_time_ms: shared.last_commit_time_ms.load(Ordering::Relaxed),
+            last_event_id: shared.last_event_id.lock().clone(),
             rows_skipped: shared.rows_skipped.load(Ordering::Relaxed),
+            dead_letters: shared.dead_letters.load(Ordering::Relaxed),
             sessions: shared.sessions.load(Ordering::Relaxed),
             last_error,
         }
@@ -104,8 +128,20 @@ impl Status {
         self.shared.sessions.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn add_published(&self) {
-        self.shared.rows_published.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn committed(&self, reached: &Reached) {
+        let shared = &*self.shared;
+        shared.commits.fetch_add(1, Ordering::Relaxed);
+        shared.rows_published.fetch_add(reached.rows, Ordering::Relaxed);
+        shared.transactions.fetch_add(reached.transactions, Ordering::Relaxed);
+        if reached.rows > 0 {
+            let last_commit_time_ms = reached.commit_time_micros.div_euclid(1000);
+            shared.last_commit_time_ms.store(last_commit_time_ms, Ordering::Relaxed);
+            shared.last_event_id.lock().clone_from(&reached.progress.last_event_id);
+        }
+    }
+
+    pub(crate) fn add_dead_letter(&self) {
+        self.shared.dead_letters.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn add_skipped(&self) {

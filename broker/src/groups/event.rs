@@ -68,7 +68,7 @@ pub(crate) struct Sync {
     /// From version 5; must then be the group's.
     pub(crate) protocol_name: Option<Arc<str>>,
     /// Member id and assignment; only the leader's are read.
-    pub(crate) assignments: Vec<(Arc<str>, Bytes)>,
+    pub(crate) assignments: Vec<(String, Bytes)>,
 }
 
 /// Heartbeat (key 12).

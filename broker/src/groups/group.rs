@@ -202,7 +202,7 @@ impl Group {
 
     /// Takes a member out, refusing what it has parked: UNKNOWN_MEMBER_ID lets a client that is still there begin
     /// anew. The leader's place goes to the earliest of the others.
-    fn remove_member(&mut self, member_id: &str, turn: &mut Turn<'_>) -> Option<Member> {
+    fn remove_member(&mut self, member_id: &str, turn: &mut Turn<'_>) -> Option<Box<Member>> {
         self.refuse_parked(member_id, &Arc::from(""), ErrorCode::UnknownMemberId, turn);
         let member = self.members.remove(member_id)?;
         self.pending_sync.remove(member_id);
@@ -221,8 +221,9 @@ impl Group {
         }
     }
 
-    /// The group as it goes into the log, each member with the assignment it is to have.
-    fn metadata_record(&self, assignment_of: impl Fn(&Member) -> Bytes) -> GroupRecord {
+    /// The group as it goes into the log, each member with the assignment it is to have; they are asked for in order of
+    /// member id.
+    fn metadata_record(&self, mut assignment_of: impl FnMut(&Member) -> Bytes) -> GroupRecord {
         let protocol_name = self.protocol_name.as_deref().unwrap_or_default();
         GroupRecord::Metadata {
             group_id: Arc::clone(&self.id),

@@ -16,7 +16,8 @@ const SESSION_TIMEOUT_MIN: Duration = Duration::from_millis(1);
 
 /// A member of a group.
 ///
-/// Invariant: it always has a session deadline, so that none outlives its client for ever.
+/// Invariant: it always has a session deadline, so that none outlives its client for ever. What it brought is kept as
+/// [`super::members::Members::insert`] keeps it: in no request's frame.
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) id: Arc<str>,
@@ -26,7 +27,7 @@ pub(super) struct Member {
     pub(super) rebalance_timeout: Duration,
     pub(super) session_timeout: Duration,
     /// In the member's order of preference.
-    pub(super) protocols: Vec<MemberProtocol>,
+    pub(super) protocols: Arc<[MemberProtocol]>,
     pub(super) assignment: Bytes,
     /// Its parked JoinGroup.
     pub(super) awaiting_join: Option<WaiterId>,
@@ -51,7 +52,7 @@ impl Member {
             client_host: Arc::clone(&join.client_host),
             rebalance_timeout: join.rebalance_timeout(),
             session_timeout: join.session_timeout(),
-            protocols: owned(&join.protocols),
+            protocols: Arc::from(join.protocols.as_slice()),
             assignment: Bytes::new(),
             awaiting_join: Some(join.waiter),
             awaiting_sync: None,
@@ -71,7 +72,7 @@ impl Member {
             client_host: metadata.client_host,
             rebalance_timeout: metadata.rebalance_timeout,
             session_timeout: metadata.session_timeout,
-            protocols: vec![MemberProtocol { name: Arc::clone(protocol_name), metadata: metadata.subscription }],
+            protocols: Arc::new([MemberProtocol { name: Arc::clone(protocol_name), metadata: metadata.subscription }]),
             assignment: metadata.assignment,
             awaiting_join: None,
             awaiting_sync: None,
@@ -100,7 +101,7 @@ impl Member {
 
     /// Whether the member offers exactly these strategies, in this order.
     pub(super) fn offers_exactly(&self, protocols: &[MemberProtocol]) -> bool {
-        self.protocols == protocols
+        *self.protocols == *protocols
     }
 
     /// Its subscription under a strategy; empty if it does not offer it.
@@ -134,15 +135,4 @@ impl Member {
             assignment,
         }
     }
-}
-
-/// Copies of their own, so that a member does not keep the request's whole frame in memory.
-pub(super) fn owned(protocols: &[MemberProtocol]) -> Vec<MemberProtocol> {
-    protocols
-        .iter()
-        .map(|protocol| MemberProtocol {
-            name: Arc::clone(&protocol.name),
-            metadata: Bytes::copy_from_slice(&protocol.metadata),
-        })
-        .collect()
 }

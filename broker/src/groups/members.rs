@@ -1,19 +1,23 @@
 //! All members of a group, and the strategies they have in common.
 //!
 //! Invariants: a `group.instance.id` belongs to one current member; the counts of awaiting joins and of offered
-//! strategies are those of the members held.
+//! strategies are those of the members held; no member keeps the frame of its request in memory.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::BytesMut;
+
 use super::event::{MemberProtocol, WaiterId};
-use super::member::{Member, owned};
+use super::member::Member;
 
 /// The members of one group, by id.
 #[derive(Debug, Default)]
 pub(super) struct Members {
-    by_id: BTreeMap<Arc<str>, Member>,
+    /// Boxed: a tree's nodes are a third empty.
+    by_id: BTreeMap<Arc<str>, Box<Member>>,
     /// Member id by `group.instance.id`.
     static_ids: BTreeMap<Arc<str>, Arc<str>>,
     /// How many members offer each strategy.
@@ -43,12 +47,12 @@ impl Members {
     }
 
     pub(super) fn get(&self, member_id: &str) -> Option<&Member> {
-        self.by_id.get(member_id)
+        self.by_id.get(member_id).map(|member| &**member)
     }
 
     /// For changes that touch neither what the member offers nor its parked join.
     pub(super) fn get_mut(&mut self, member_id: &str) -> Option<&mut Member> {
-        self.by_id.get_mut(member_id)
+        self.by_id.get_mut(member_id).map(|member| &mut **member)
     }
 
     pub(super) fn contains(&self, member_id: &str) -> bool {
@@ -57,12 +61,12 @@ impl Members {
 
     /// In order of member id.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Member> {
-        self.by_id.values()
+        self.by_id.values().map(|member| &**member)
     }
 
     /// In order of member id, for changes as in [`Members::get_mut`].
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Member> {
-        self.by_id.values_mut()
+        self.by_id.values_mut().map(|member| &mut **member)
     }
 
     /// The current member of a `group.instance.id`.
@@ -74,13 +78,18 @@ impl Members {
     pub(super) fn insert(&mut self, mut member: Member) {
         self.arrivals += 1;
         member.arrival = self.arrivals;
+        if let Some(neighbour) = self.neighbour(&member.id) {
+            share(&mut member.client_id, &neighbour.client_id);
+            share(&mut member.client_host, &neighbour.client_host);
+        }
+        member.protocols = self.kept(&member.id, &member.protocols);
         self.count_in(&member);
-        let replaced = self.by_id.insert(Arc::clone(&member.id), member);
+        let replaced = self.by_id.insert(Arc::clone(&member.id), Box::new(member));
         debug_assert!(replaced.is_none(), "the caller has checked that the member is new");
     }
 
     /// Takes a member out, with whatever it has parked.
-    pub(super) fn remove(&mut self, member_id: &str) -> Option<Member> {
+    pub(super) fn remove(&mut self, member_id: &str) -> Option<Box<Member>> {
         let member = self.by_id.remove(member_id)?;
         self.count_out(&member);
         Some(member)
@@ -102,8 +111,11 @@ impl Members {
 
     /// Renews what a member offers.
     pub(super) fn offer(&mut self, member_id: &str, protocols: &[MemberProtocol]) {
+        if self.get(member_id).is_some_and(|member| member.offers_exactly(protocols)) {
+            return;
+        }
         let Some(mut member) = self.remove(member_id) else { return };
-        member.protocols = owned(protocols);
+        member.protocols = self.kept(member_id, protocols);
         self.count_in(&member);
         self.by_id.insert(Arc::clone(&member.id), member);
     }
@@ -159,9 +171,37 @@ impl Members {
     pub(super) fn earliest(&self, is_eligible: impl Fn(&Member) -> bool) -> Option<&Arc<str>> {
         self.by_id
             .values()
-            .filter(|member| is_eligible(member))
+            .filter(|member| is_eligible(member.as_ref()))
             .min_by_key(|member| member.arrival)
             .map(|member| &member.id)
+    }
+
+    /// A member beside this one in the order of ids. Ids begin with the client's, so it is likely one of its kind.
+    fn neighbour(&self, member_id: &str) -> Option<&Member> {
+        let before = (Bound::Unbounded, Bound::Excluded(member_id));
+        let behind = (Bound::Excluded(member_id), Bound::Unbounded);
+        let before = self.by_id.range::<str, _>(before).next_back();
+        before.or_else(|| self.by_id.range::<str, _>(behind).next()).map(|(_, neighbour)| &**neighbour)
+    }
+
+    /// What a member offers, as it is kept: together with its neighbour where that offers the same, else copied into
+    /// one piece, so that the request's whole frame does not stay in memory.
+    fn kept(&self, member_id: &str, protocols: &[MemberProtocol]) -> Arc<[MemberProtocol]> {
+        if let Some(neighbour) = self.neighbour(member_id)
+            && neighbour.offers_exactly(protocols)
+        {
+            return Arc::clone(&neighbour.protocols);
+        }
+        let mut metadata = BytesMut::with_capacity(metadata_bytes(protocols));
+        for protocol in protocols {
+            metadata.extend_from_slice(&protocol.metadata);
+        }
+        let mut metadata = metadata.freeze();
+        let protocols = protocols.iter().map(|protocol| MemberProtocol {
+            name: self.offered.get_key_value(&protocol.name).map_or(&protocol.name, |(name, _)| name).clone(),
+            metadata: metadata.split_to(protocol.metadata.len()),
+        });
+        protocols.collect()
     }
 
     fn all_offer(&self, protocol_name: &str) -> bool {
@@ -199,6 +239,13 @@ impl Members {
 /// Bytes of subscription metadata under all these strategies.
 pub(super) fn metadata_bytes(protocols: &[MemberProtocol]) -> usize {
     protocols.iter().map(|protocol| protocol.metadata.len()).sum()
+}
+
+/// Keeps one of two texts that say the same.
+fn share(own: &mut Arc<str>, other: &Arc<str>) {
+    if own == other {
+        own.clone_from(other);
+    }
 }
 
 /// A client may name a strategy twice; it still has one voice.

@@ -16,7 +16,7 @@ use pillion_wire::codec::{decode_versioned, encode_versioned};
 use pillion_wire::messages::group_records::{
     GroupMetadataKey, GroupMetadataValue, MemberMetadata as MemberMetadataValue, OffsetCommitKey, OffsetCommitValue,
 };
-use pillion_wire::{DecodeError, EncodeError};
+use pillion_wire::{Codec, DecodeError, EncodeError, Writer};
 
 use super::event::duration_of_ms;
 use super::record::{CommittedOffset, GroupMetadata, GroupRecord, MemberMetadata};
@@ -55,10 +55,7 @@ pub(crate) fn encode(record: &GroupRecord) -> Result<EncodedRecord, EncodeError>
     match record {
         GroupRecord::Metadata { group_id, metadata } => Ok(EncodedRecord {
             key: encode_versioned(&GroupMetadataKey { group: group_id.to_string() }, GROUP_KEY)?,
-            value: metadata
-                .as_ref()
-                .map(|metadata| encode_versioned(&group_value(metadata), GROUP_VALUE))
-                .transpose()?,
+            value: metadata.as_ref().map(group_value).transpose()?,
         }),
         GroupRecord::Offset { group_id, topic, partition, committed } => {
             let key = OffsetCommitKey { group: group_id.to_string(), topic: topic.to_string(), partition: *partition };
@@ -131,15 +128,41 @@ fn committed_offset(value: OffsetCommitValue) -> CommittedOffset {
     }
 }
 
-fn group_value(metadata: &GroupMetadata) -> GroupMetadataValue {
-    GroupMetadataValue {
+/// A group's bytes, its members put one by one behind the rest of it, which in version 3 they and their number end:
+/// thousands of members are not in memory twice more.
+fn group_value(metadata: &GroupMetadata) -> Result<Bytes, EncodeError> {
+    let without_members = GroupMetadataValue {
         protocol_type: metadata.protocol_type.to_string(),
         generation: metadata.generation,
         protocol: metadata.protocol_name.as_deref().map(str::to_owned),
         leader: metadata.leader.as_deref().map(str::to_owned),
         current_state_timestamp: metadata.state_since_ms.unwrap_or(-1),
-        members: metadata.members.iter().map(member_value).collect(),
+        members: Vec::new(),
+    };
+    let without_members = encode_versioned(&without_members, GROUP_VALUE)?;
+    let before_count = &without_members[..without_members.len() - size_of::<i32>()];
+    let count = metadata.members.len();
+    let mut writer = Writer::new();
+    writer.reserve(without_members.len() + metadata.members.iter().map(member_bytes).sum::<usize>());
+    writer.put_slice(before_count);
+    writer.put_i32(i32::try_from(count).map_err(|_| EncodeError::TooLong(count))?);
+    for member in &metadata.members {
+        member_value(member).encode(&mut writer, GROUP_VALUE)?;
     }
+    Ok(writer.into_bytes())
+}
+
+/// What a member takes in a group's bytes.
+fn member_bytes(member: &MemberMetadata) -> usize {
+    const LENGTHS_AND_TIMEOUTS: usize = 4 * size_of::<i16>() + 4 * size_of::<i32>();
+    let instance_id = member.group_instance_id.as_deref().unwrap_or_default();
+    LENGTHS_AND_TIMEOUTS
+        + [&*member.member_id, instance_id, &*member.client_id, &*member.client_host]
+            .map(str::len)
+            .iter()
+            .sum::<usize>()
+        + member.subscription.len()
+        + member.assignment.len()
 }
 
 fn member_value(member: &MemberMetadata) -> MemberMetadataValue {

@@ -6,6 +6,7 @@ mod describing;
 mod harness;
 mod joining;
 mod leaving;
+mod memory;
 mod offset_properties;
 mod properties;
 mod restart;

@@ -33,7 +33,7 @@ pub(crate) fn handle(call: Call, request: SyncGroupRequest) -> Flow {
         assignments: request
             .assignments
             .into_iter()
-            .map(|assignment| (Arc::from(assignment.member_id), assignment.assignment))
+            .map(|assignment| (assignment.member_id, assignment.assignment))
             .collect(),
     };
     let reply = move |outcome: Result<Answer, _>| match outcome {

@@ -13,6 +13,9 @@ use super::{Action, ActionOf, Incarnation, Persisted, Shard, WaiterId};
 /// Bytes after which queued records are left for the next batch.
 const BATCH_BYTES: usize = 512 * 1024;
 
+/// How many may wait before it matters what remembering them takes.
+const WAITING_ROOM: usize = 64;
+
 /// A look at the shard, or why there is none to be had; what it returns runs unlocked.
 pub(crate) type DeferredLook<S> =
     Box<dyn FnOnce(Result<&mut S, ErrorCode>, &mut Vec<ActionOf<S>>) -> Box<dyn FnOnce() + Send> + Send>;
@@ -134,6 +137,7 @@ impl<S: Shard> State<S> {
             wake_at: None,
         };
         self.sort(actions, &mut outbox);
+        self.give_room_back();
         while self.looks.front().is_some_and(|(number, _)| *number <= self.last_settled()) {
             let Some((_, look)) = self.looks.pop_front() else { break };
             let mut actions = Vec::new();
@@ -217,6 +221,14 @@ impl<S: Shard> State<S> {
         }
     }
 
+    /// A rebalance makes thousands wait at once; what it took to remember them is not kept for the next one.
+    fn give_room_back(&mut self) {
+        let room = self.waiting.capacity();
+        if room > WAITING_ROOM && self.waiting.len() < room / 4 {
+            self.waiting.shrink_to(WAITING_ROOM);
+        }
+    }
+
     fn sort(&mut self, actions: Vec<ActionOf<S>>, outbox: &mut Outbox<S>) {
         for action in actions {
             match action {
@@ -234,3 +246,6 @@ impl<S: Shard> State<S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ use crate::outbox::Source;
 use crate::postgres_url::PostgresUrl;
 use crate::quoting::TableName;
 
-pub(crate) use slot::{SlotState, slot_made_at, slot_state, until_slot_is_free};
+pub(crate) use slot::{slot_made_at, slot_state, until_slot_is_free};
 
 /// One thing that is not as it must be. The message says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -47,14 +47,13 @@ fn every_problem_is_reported_at_once() {
     config.tables.clear();
     config.bootstrap_servers.clear();
     config.topic_partitions = 0;
-    config.set("delivery", "exactly-once").unwrap();
-    config.set("on.error", "dead-letter").unwrap();
+    config.set("dead.letter.topic", "no topic").unwrap();
     config.set("route.topic.regex", "(").unwrap();
     let problems: Vec<String> = config.validate().unwrap_err().iter().map(ToString::to_string).collect();
-    for part in ["slot.name", "table.include", "bootstrap", "partitions", "exactly-once", "dead-letter", "regex"] {
+    for part in ["slot.name", "table.include", "bootstrap", "partitions", "dead.letter.topic", "regex"] {
         assert!(problems.iter().any(|problem| problem.contains(part)), "{part} in {problems:?}");
     }
-    assert_eq!(problems.len(), 7, "{problems:?}");
+    assert_eq!(problems.len(), 6, "{problems:?}");
 }
 
 #[test]

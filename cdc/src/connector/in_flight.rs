@@ -1,32 +1,33 @@
-//! Rows sent and not yet acknowledged, with the transaction ends between them, in commit order.
+//! Rows sent and not yet acknowledged, with the commits between them, in commit order.
 //!
-//! **Invariant 7 is held here**: a position leaves this queue, to be confirmed to the replication slot, only after
-//! every row queued before it has left it, and a row leaves only when the broker has acknowledged it (or `on.error`
-//! has decided to leave it out).
+//! **Invariant 7 is held here**: a commit leaves this queue, to be confirmed to the replication slot, only after every
+//! row queued before it has left it, and a row leaves only when the broker has acknowledged it (or `on.error` has
+//! decided to leave it out).
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use super::relay::RelaySpan;
 use super::row::RowPosition;
-use crate::lsn::Lsn;
+use super::unit::Reached;
 use crate::publish::{Delivered, PublishError};
 
 #[cfg(test)]
 mod tests;
 
-/// The queue. `A` is one record's acknowledgement.
-pub(super) struct InFlight<A> {
-    entries: VecDeque<Entry<A>>,
+/// The queue. `A` is one record's acknowledgement, `O` a commit's outcome.
+pub(super) struct InFlight<A, O> {
+    entries: VecDeque<Entry<A, O>>,
     bytes: usize,
     bytes_max: usize,
+    commits: usize,
 }
 
-enum Entry<A> {
+enum Entry<A, O> {
     Row(InFlightRow<A>),
-    Boundary(Lsn),
+    Commit(O, Box<Reached>),
 }
 
 /// A row that was sent.
@@ -42,14 +43,18 @@ pub(super) struct InFlightRow<A> {
 pub(super) enum Settled {
     /// A row's fate.
     Row { position: RowPosition, span: Option<RelaySpan>, result: Result<Delivered, PublishError> },
-    /// Everything before this position is settled.
-    Boundary(Lsn),
+    /// A commit's fate: when it is good, everything up to there is published.
+    Commit(Box<Reached>, Result<(), PublishError>),
 }
 
-impl<A: Future<Output = Result<Delivered, PublishError>> + Unpin> InFlight<A> {
+impl<A, O> InFlight<A, O>
+where
+    A: Future<Output = Result<Delivered, PublishError>> + Unpin,
+    O: Future<Output = Result<(), PublishError>> + Unpin,
+{
     /// An empty queue for at most `bytes_max` bytes, or one row if that is larger.
-    pub(super) fn new(bytes_max: usize) -> InFlight<A> {
-        InFlight { entries: VecDeque::new(), bytes: 0, bytes_max }
+    pub(super) fn new(bytes_max: usize) -> InFlight<A, O> {
+        InFlight { entries: VecDeque::new(), bytes: 0, bytes_max, commits: 0 }
     }
 
     /// Whether another row may be sent.
@@ -61,10 +66,23 @@ impl<A: Future<Output = Result<Delivered, PublishError>> + Unpin> InFlight<A> {
         self.entries.is_empty()
     }
 
-    /// Forgets everything, positions included: after a row that was not delivered.
+    /// Commits whose outcome is not known.
+    pub(super) fn commits(&self) -> usize {
+        self.commits
+    }
+
+    /// Forgets everything, commits included: after a row that was not delivered.
     pub(super) fn clear(&mut self) {
         self.entries.clear();
-        self.bytes = 0;
+        (self.bytes, self.commits) = (0, 0);
+    }
+
+    /// Forgets the rows behind the last commit: they are given up.
+    pub(super) fn forget_uncommitted(&mut self) {
+        while let Some(Entry::Row(row)) = self.entries.back() {
+            self.bytes -= row.bytes;
+            self.entries.pop_back();
+        }
     }
 
     pub(super) fn push_row(&mut self, row: InFlightRow<A>) {
@@ -72,13 +90,10 @@ impl<A: Future<Output = Result<Delivered, PublishError>> + Unpin> InFlight<A> {
         self.entries.push_back(Entry::Row(row));
     }
 
-    /// Every row of the transactions that end at or before `lsn` has been pushed. Boundaries without rows between
-    /// them become one, so that an idle stream queues nothing.
-    pub(super) fn push_boundary(&mut self, lsn: Lsn) {
-        match self.entries.back_mut() {
-            Some(Entry::Boundary(last)) => *last = lsn.max(*last),
-            _ => self.entries.push_back(Entry::Boundary(lsn)),
-        }
+    /// Every row that `reached` speaks of has been pushed, and was committed with this outcome to come.
+    pub(super) fn push_commit(&mut self, outcome: O, reached: Reached) {
+        self.commits += 1;
+        self.entries.push_back(Entry::Commit(outcome, Box::new(reached)));
     }
 
     /// Waits until the oldest entry is settled and takes it; for ever if there is none. Dropping the future takes
@@ -88,22 +103,24 @@ impl<A: Future<Output = Result<Delivered, PublishError>> + Unpin> InFlight<A> {
     }
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Settled> {
-        let result = match self.entries.front_mut() {
-            None => return Poll::Pending,
-            Some(Entry::Boundary(lsn)) => {
-                let lsn = *lsn;
-                self.entries.pop_front();
-                return Poll::Ready(Settled::Boundary(lsn));
+        match self.entries.front_mut() {
+            None => Poll::Pending,
+            Some(Entry::Commit(outcome, _)) => {
+                let result = ready!(Pin::new(outcome).poll(context));
+                let Some(Entry::Commit(_, reached)) = self.entries.pop_front() else {
+                    unreachable!("the front was a commit when its outcome was polled");
+                };
+                self.commits -= 1;
+                Poll::Ready(Settled::Commit(reached, result))
             }
-            Some(Entry::Row(row)) => match Pin::new(&mut row.acknowledgement).poll(context) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(result) => result,
-            },
-        };
-        let Some(Entry::Row(row)) = self.entries.pop_front() else {
-            unreachable!("the front was a row when its acknowledgement was polled");
-        };
-        self.bytes -= row.bytes;
-        Poll::Ready(Settled::Row { position: row.position, span: row.span, result })
+            Some(Entry::Row(row)) => {
+                let result = ready!(Pin::new(&mut row.acknowledgement).poll(context));
+                let Some(Entry::Row(row)) = self.entries.pop_front() else {
+                    unreachable!("the front was a row when its acknowledgement was polled");
+                };
+                self.bytes -= row.bytes;
+                Poll::Ready(Settled::Row { position: row.position, span: row.span, result })
+            }
+        }
     }
 }

@@ -7,19 +7,24 @@
 //!      └───── the broker is gone: drop both ───────┘
 //! ```
 //!
-//! At least once: the slot's position follows the broker's acknowledgements ([`in_flight`]), so whatever ends, the
-//! next session begins at a row not known to be stored. When a record cannot be delivered, the publisher is dropped
-//! with everything it has queued and the stream starts over from the confirmed position: no later record overtakes
-//! an earlier one of its partition for good.
+//! Exactly once: what is sent is committed together with how far it reaches ([`unit`], [`crate::progress`]), and what a
+//! new session repeats is passed over. At least once: the slot's position follows the broker's acknowledgements, so
+//! whatever ends, the next session begins at a row not known to be stored. Either way the slot is told after the fact
+//! ([`in_flight`]), and when a record cannot be delivered the publisher is dropped with everything it has queued and
+//! the stream starts over: no later record overtakes an earlier one of its partition for good.
 
 mod in_flight;
+mod opening;
+mod refusals;
 mod relay;
 mod row;
+mod rows;
 mod run;
 mod stream;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod unit;
 mod waiting;
 
 use std::error::Error;
@@ -29,12 +34,15 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 use crate::checks::CheckFailure;
-use crate::config::{ConfigError, ConnectorConfig};
+use crate::config::{ConfigError, ConnectorConfig, SourceMode};
+use crate::polling::PollingSource;
+use crate::progress::StartError;
 use crate::publish::{Cluster, KafkaCluster, PublishError};
 use crate::replication::pgwire::PostgresSource;
 use crate::router::LayoutError;
 
 pub use row::RowPosition;
+pub(crate) use unit::Reached;
 
 /// Why a connector cannot go on. Whatever may pass by itself is waited for instead.
 #[derive(Debug, Error)]
@@ -80,6 +88,21 @@ pub enum ConnectorError {
         /// The SQL command.
         operation: &'static str,
     },
+    /// Slot, server and progress contradict each other.
+    #[error("the connector cannot tell where to begin: {0}")]
+    Start(#[from] StartError),
+    /// The last row that was published is another one now.
+    #[error(
+        "{position} was published with id {was}, and is {is} now: the database was restored or failed over to another history; if that is meant, start once with --accept-timeline after deleting the progress topic"
+    )]
+    OtherEvent {
+        /// Which row.
+        position: RowPosition,
+        /// Its id as the progress record has it.
+        was: String,
+        /// Its id as Postgres sent it.
+        is: String,
+    },
     /// Postgres sent what it never should.
     #[error("unexpected message from Postgres: {0}")]
     Protocol(String),
@@ -110,6 +133,10 @@ impl Connector {
         cancelled: CancellationToken,
     ) -> Result<(), ConnectorError> {
         config.validate().map_err(ConnectorError::Config)?;
+        if config.source_options.mode == SourceMode::Polling {
+            let source = PollingSource::new(&config);
+            return run::run(config, source, cluster, cancelled).await;
+        }
         let source = PostgresSource {
             url: config.postgres.clone(),
             source: config.source(),

@@ -73,7 +73,7 @@ impl Relay {
             KeyValue::new(conventions::MESSAGING_SYSTEM, conventions::KAFKA),
             KeyValue::new(conventions::MESSAGING_OPERATION_NAME, "relay"),
             KeyValue::new(conventions::MESSAGING_OPERATION_TYPE, operation_type::SEND),
-            KeyValue::new(conventions::MESSAGING_DESTINATION_NAME, event.topic.clone()),
+            KeyValue::new(conventions::MESSAGING_DESTINATION_NAME, Arc::clone(&event.topic)),
             KeyValue::new(conventions::MESSAGING_CLIENT_ID, Arc::clone(&self.client_id)),
             KeyValue::new(conventions::PILLION_COMMIT_LSN, position.commit_lsn.to_string()),
             KeyValue::new(conventions::PILLION_WAL_WAIT_MS, waited.as_secs_f64() * 1000.0),
@@ -113,6 +113,7 @@ impl RelaySpan {
         let kind = match error {
             PublishError::Unavailable(_) => "unavailable",
             PublishError::RecordRefused(_) => "record_refused",
+            PublishError::TransactionRefused(_) => "transaction_refused",
             PublishError::Refused(_) => "refused",
         };
         self.span.set_attribute(KeyValue::new(conventions::ERROR_TYPE, kind));

@@ -1,33 +1,36 @@
-//! One session's events, one after another: rows to the publisher, acknowledgements to the slot.
+//! One session's events, one after another: rows to the publisher, outcomes to the slot.
+//!
+//! ```text
+//!   event ─▶ rows (route, leave out, send) ─▶ unit ─▶ commit ─▶ in flight ─▶ outcome ─▶ slot
+//! ```
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
+use futures_util::FutureExt;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
 use super::ConnectorError;
-use super::in_flight::{InFlight, InFlightRow, Settled};
+use super::in_flight::{InFlight, Settled};
+use super::refusals::Refusals;
 use super::relay::Relay;
 use super::row::RowPosition;
-use super::tables::{Table, Tables};
+use super::rows::OpenTransaction;
+use super::tables::Tables;
+use super::unit::{Reached, Unit};
 use super::waiting::Waiting;
-use crate::causes;
-use crate::config::{ConnectorConfig, OnError};
-use crate::lsn::Lsn;
-use crate::pgoutput::{Cell, Message};
+use crate::config::{ConnectorConfig, Delivery, OnError};
+use crate::progress::Progress;
 use crate::publish::{PublishError, Publisher};
 use crate::replication::{ReplicationError, ReplicationEvent, ReplicationSession};
-use crate::router::{OutboxEvent, RouteError, Router};
+use crate::router::Router;
 
-/// Topics remembered as existing; beyond it they are asked for again.
-const KNOWN_TOPICS_MAX: usize = 10_000;
-/// How often the status learns the server's position while nothing else happens.
+/// How often the status learns the server's position, and an idle stream's position is looked at.
 const STATUS_INTERVAL: Duration = Duration::from_secs(1);
-
+/// Events handled without looking at anything else.
+const EVENTS_AT_ONCE: usize = 256;
 /// How long the broker may acknowledge nothing before the log says so.
 const SILENCE: Duration = Duration::from_secs(5);
 
@@ -39,63 +42,70 @@ pub(super) enum Ended {
     Session(ReplicationError),
     /// A record was not delivered; everything in flight is in doubt.
     Publisher(PublishError),
+    /// The broker refuses one row for good, and what was sent with it has to be sent again.
+    Refused(RowPosition, PublishError),
     /// It cannot go on at all.
     Fatal(ConnectorError),
 }
 
 /// One session with one publisher.
 pub(super) struct Stream<'a, S, P: Publisher> {
-    config: &'a ConnectorConfig,
-    router: &'a Router,
-    relay: &'a Relay,
+    pub(super) config: &'a ConnectorConfig,
+    pub(super) router: &'a Router,
+    pub(super) relay: &'a Relay,
     session: S,
-    publisher: &'a P,
-    tables: Tables,
-    known_topics: HashSet<String>,
+    pub(super) publisher: &'a mut P,
+    pub(super) tables: Tables,
+    pub(super) known_topics: HashSet<Arc<str>>,
     /// The transaction being received.
-    transaction: Option<Transaction>,
-    in_flight: InFlight<P::Acknowledgement>,
-    confirmed: Lsn,
+    pub(super) transaction: Option<OpenTransaction>,
+    pub(super) in_flight: InFlight<P::Acknowledgement, P::Outcome>,
+    pub(super) unit: Unit,
+    pub(super) refusals: &'a mut Refusals,
+    committed: Progress,
     broker: &'a mut Waiting,
     has_delivered: bool,
-    /// Since when, as far as was noticed, records have been in flight without any being acknowledged.
+    /// Since when, as far as was noticed, something has been in flight without any news of it.
     waits_since: Option<Instant>,
 }
 
-struct Transaction {
-    commit_lsn: Lsn,
-    commit_time_micros: i64,
-    rows: Arc<AtomicU64>,
+/// What a stream goes by.
+pub(super) struct Via<'a> {
+    pub(super) config: &'a ConnectorConfig,
+    pub(super) router: &'a Router,
+    pub(super) relay: &'a Relay,
 }
 
 impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
-    /// `start`: where the session starts, if that is known.
+    /// `published`: what need not be sent again.
     pub(super) fn new(
-        config: &'a ConnectorConfig,
-        (router, relay): (&'a Router, &'a Relay),
-        (session, start): (S, Lsn),
-        (publisher, broker): (&'a P, &'a mut Waiting),
+        via: &Via<'a>,
+        (session, published): (S, Progress),
+        (publisher, broker): (&'a mut P, &'a mut Waiting),
+        refusals: &'a mut Refusals,
     ) -> Self {
         Stream {
-            config,
-            router,
-            relay,
+            config: via.config,
+            router: via.router,
+            relay: via.relay,
             session,
             publisher,
             broker,
-            tables: Tables::new(config),
+            tables: Tables::new(via.config),
             known_topics: HashSet::new(),
             transaction: None,
-            in_flight: InFlight::new(config.bytes_in_flight_max),
-            confirmed: start,
+            in_flight: InFlight::new(via.config.bytes_in_flight_max),
+            unit: Unit::new(published.clone()),
+            refusals,
+            committed: published,
             has_delivered: false,
             waits_since: None,
         }
     }
 
-    /// The last position confirmed, or where it started.
-    pub(super) fn confirmed(&self) -> Lsn {
-        self.confirmed
+    /// How far everything is published.
+    pub(super) fn committed(&self) -> &Progress {
+        &self.committed
     }
 
     /// Whether the broker acknowledged anything: the way from end to end works.
@@ -109,26 +119,24 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
 
     /// Streams until something ends it. Rows may be left in flight: see [`settle`](Self::settle).
     pub(super) async fn run(&mut self, cancelled: &CancellationToken) -> Ended {
+        self.session.resume_at(&self.committed);
+        self.confirm();
         let mut status = tokio::time::interval(STATUS_INTERVAL);
         status.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut cancelled = std::pin::pin!(cancelled.cancelled());
         loop {
             let step = tokio::select! {
                 biased;
-                () = cancelled.cancelled() => Err(Ended::Cancelled),
-                settled = self.in_flight.next(), if !self.in_flight.is_empty() => self.settled(settled),
-                event = self.session.next(), if self.in_flight.has_room() => match event {
-                    Ok(event) => tokio::select! {
-                        biased;
-                        () = cancelled.cancelled() => Err(Ended::Cancelled),
-                        handled = self.handle(event) => handled,
-                    },
-                    Err(error) => Err(Ended::Session(error)),
+                () = &mut cancelled => Err(Ended::Cancelled),
+                settled = self.in_flight.next(), if !self.in_flight.is_empty() => self.all_settled(settled),
+                event = self.session.next(), if self.in_flight.has_room() => tokio::select! {
+                    biased;
+                    handled = self.handle_all(event) => handled,
+                    () = &mut cancelled => Err(Ended::Cancelled),
                 },
-                _ = status.tick() => {
-                    self.notice_silence();
-                    self.config.status.set_server_lsn(self.session.server_lsn());
-                    Ok(())
-                }
+                // Reached only when nothing of the above is ready: the stream is idle for the moment.
+                () = std::future::ready(()), if self.unit.is_ready(self.in_flight.commits()) => self.commit().await,
+                _ = status.tick() => self.tick().await,
             };
             if let Err(ended) = step {
                 return ended;
@@ -136,14 +144,95 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
         }
     }
 
-    /// Waits for everything in flight and confirms what it allows; nothing after a row that was not delivered.
+    /// Handles an event, and those that are there already behind it: looking at everything else costs more than most
+    /// of them do.
+    async fn handle_all(&mut self, event: Result<ReplicationEvent, ReplicationError>) -> Result<(), Ended> {
+        let mut next = Some(event);
+        for _ in 0..EVENTS_AT_ONCE {
+            let Some(event) = next else { break };
+            self.handle(event.map_err(Ended::Session)?).await?;
+            next = match self.in_flight.has_room() {
+                true => tokio::task::unconstrained(self.session.next()).now_or_never(),
+                false => None,
+            };
+        }
+        match next {
+            Some(event) => self.handle(event.map_err(Ended::Session)?).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Takes in an outcome, and those that are there already behind it.
+    fn all_settled(&mut self, settled: Settled) -> Result<(), Ended> {
+        let mut next = Some(settled);
+        while let Some(settled) = next {
+            self.settled(settled)?;
+            next = self.in_flight.next().now_or_never();
+        }
+        Ok(())
+    }
+
+    /// Commits what is whole, or gives it up, and waits for the outcome of everything in flight.
     ///
     /// # Errors
-    /// The first record that was not delivered; nothing after it is confirmed.
+    /// The first record that was not delivered, or commit that failed; nothing after it is confirmed.
     pub(super) async fn settle(&mut self) -> Result<(), Ended> {
+        if !self.unit.is_empty() {
+            match self.transaction.is_some() {
+                true => {
+                    self.in_flight.forget_uncommitted();
+                    self.publisher.abort();
+                }
+                false => self.commit().await?,
+            }
+        }
+        self.settle_in_flight().await
+    }
+
+    /// Commits everything sent, also in the middle of a transaction, and waits for the outcome.
+    ///
+    /// # Errors
+    /// As [`settle`](Self::settle).
+    pub(super) async fn settle_partial(&mut self) -> Result<(), Ended> {
+        if !self.unit.is_empty() {
+            self.commit().await?;
+        }
+        self.settle_in_flight().await
+    }
+
+    async fn settle_in_flight(&mut self) -> Result<(), Ended> {
         while !self.in_flight.is_empty() {
             let settled = self.in_flight.next().await;
             self.settled(settled)?;
+        }
+        Ok(())
+    }
+
+    /// The row among those in flight that the broker refuses for good, if that is why the others failed.
+    pub(super) async fn find_refused(&mut self) -> Option<(RowPosition, PublishError)> {
+        while !self.in_flight.is_empty() {
+            match self.in_flight.next().await {
+                Settled::Row { position, result: Err(error @ PublishError::RecordRefused(_)), .. } => {
+                    self.in_flight.clear();
+                    return Some((position, error));
+                }
+                Settled::Row { .. } | Settled::Commit(..) => {}
+            }
+        }
+        None
+    }
+
+    /// One of the rows sent and not committed was refused, not known which: watches them when they come again.
+    pub(super) fn search_refused(&mut self) {
+        self.refusals.search(self.unit.progress());
+    }
+
+    async fn tick(&mut self) -> Result<(), Ended> {
+        self.notice_silence();
+        self.config.status.set_server_lsn(self.session.server_lsn());
+        let now = Instant::now();
+        if self.unit.is_due(now, self.in_flight.commits()) || self.unit.is_idle_due(now) {
+            self.commit().await?;
         }
         Ok(())
     }
@@ -162,21 +251,22 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
 
     fn settled(&mut self, settled: Settled) -> Result<(), Ended> {
         match settled {
-            Settled::Boundary(lsn) => {
-                // Invariant 7: every row before this position was acknowledged (see `in_flight`).
-                if lsn > self.confirmed {
-                    self.confirmed = lsn;
-                    self.session.confirm(lsn);
-                    self.config.status.set_confirmed(lsn);
-                    self.config.status.set_server_lsn(self.session.server_lsn().max(lsn));
-                }
+            Settled::Commit(reached, Ok(())) => {
+                self.heard();
+                self.reached(*reached);
                 Ok(())
             }
+            Settled::Commit(_, Err(error)) => {
+                self.in_flight.clear();
+                match error {
+                    PublishError::Refused(_) => {
+                        Err(Ended::Fatal(ConnectorError::Broker { position: None, reason: error }))
+                    }
+                    error => Err(Ended::Publisher(error)),
+                }
+            }
             Settled::Row { span, result: Ok(delivered), .. } => {
-                self.config.status.add_published();
-                self.has_delivered = true;
-                self.waits_since = None;
-                self.broker.recovered();
+                self.heard();
                 if let Some(span) = span {
                     span.delivered(&delivered);
                 }
@@ -186,147 +276,82 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
                 if let Some(span) = span {
                     span.failed(&error);
                 }
-                let decided = self.not_published(position, error);
-                if decided.is_err() {
-                    // What was sent behind it may be acknowledged, and must not let a position pass this row.
-                    self.in_flight.clear();
-                }
-                decided
+                self.not_delivered(position, error)
             }
+        }
+    }
+
+    fn heard(&mut self) {
+        self.has_delivered = true;
+        self.waits_since = None;
+        self.broker.recovered();
+    }
+
+    /// Everything up to there is published.
+    fn reached(&mut self, reached: Reached) {
+        // Invariant 7: every row before this position was acknowledged and committed (see `in_flight`).
+        self.committed = reached.progress.clone();
+        self.refusals.forget_published(&self.committed);
+        self.confirm();
+        self.config.status.committed(&reached);
+        self.config.status.set_server_lsn(self.session.server_lsn().max(self.committed.end_lsn));
+    }
+
+    fn confirm(&mut self) {
+        self.session.confirm(self.committed.end_lsn);
+        self.config.status.set_confirmed(self.committed.end_lsn);
+    }
+
+    /// What follows from a record that was sent and not stored.
+    fn not_delivered(&mut self, position: RowPosition, error: PublishError) -> Result<(), Ended> {
+        match error {
+            // What was sent behind it is not undone, and need not be.
+            PublishError::RecordRefused(reason)
+                if self.config.delivery == Delivery::AtLeastOnce && self.config.on_error == OnError::Skip =>
+            {
+                self.left_out(&position, &*reason);
+                Ok(())
+            }
+            PublishError::RecordRefused(_) => Err(Ended::Refused(position, error)),
+            // What was sent behind it may be acknowledged, and must not let a position pass this row.
+            PublishError::Refused(_) => {
+                self.in_flight.clear();
+                Err(Ended::Fatal(ConnectorError::Broker { position: Some(position), reason: error }))
+            }
+            PublishError::Unavailable(_) | PublishError::TransactionRefused(_) => Err(Ended::Publisher(error)),
         }
     }
 
     async fn handle(&mut self, event: ReplicationEvent) -> Result<(), Ended> {
         match event {
-            // Within a transaction it says nothing new: its rows are not all here.
-            ReplicationEvent::KeepAlive { wal_end, .. } => {
-                if self.transaction.is_none() {
-                    self.in_flight.push_boundary(wal_end);
+            ReplicationEvent::KeepAlive { wal_end, is_urgent } => {
+                self.unit.keep_alive(wal_end, is_urgent);
+                let at_least_once = self.config.delivery == Delivery::AtLeastOnce;
+                if self.unit.is_idle_due(Instant::now()) || (at_least_once && self.unit.is_idle()) {
+                    self.commit().await?;
                 }
                 Ok(())
             }
-            ReplicationEvent::Snapshot(_) => Ok(()),
+            ReplicationEvent::Snapshot(snapshot) => {
+                self.unit.set_snapshot(snapshot);
+                Ok(())
+            }
             ReplicationEvent::Message(message) => self.message(message).await,
         }
     }
 
-    async fn message(&mut self, message: Message) -> Result<(), Ended> {
-        match message {
-            Message::Begin { commit_lsn, commit_time_micros, .. } => {
-                self.transaction = Some(Transaction { commit_lsn, commit_time_micros, rows: Arc::default() });
-            }
-            Message::Commit { end_lsn, .. } => {
-                self.transaction = None;
-                self.in_flight.push_boundary(end_lsn);
-            }
-            Message::Relation(relation) => {
-                self.tables.describe(self.router, &relation).map_err(Ended::Fatal)?;
-            }
-            Message::Insert { relation_id, row } => self.insert(relation_id, &row).await?,
-            Message::Emitted { transactional, lsn, prefix, content } if prefix == self.config.message_prefix => {
-                self.emitted(transactional, lsn, &content).await?;
-            }
-            Message::Other { operation, relation_ids } => {
-                self.tables.other_operation(operation, &relation_ids).map_err(Ended::Fatal)?;
-            }
-            Message::Emitted { .. } | Message::Origin { .. } | Message::Type { .. } => {}
-        }
-        Ok(())
-    }
-
-    async fn insert(&mut self, relation_id: u32, row: &[Cell]) -> Result<(), Ended> {
-        let Table { name, layout } = self.tables.get(relation_id).map_err(Ended::Fatal)?.clone();
-        let Some(layout) = layout else { return Ok(()) };
-        let (position, commit_time_micros) = self.next_row(name)?;
-        match self.router.route(&layout, row, commit_time_micros.div_euclid(1000)) {
-            Ok(event) => self.publish(event, position, commit_time_micros).await,
-            Err(error) => {
-                let id = layout.id_of(row);
-                self.unroutable(RowPosition { id, ..position }, error)
-            }
-        }
-    }
-
-    async fn emitted(&mut self, transactional: bool, lsn: Lsn, content: &Bytes) -> Result<(), Ended> {
-        let table: Arc<str> = "pg_logical_emit_message".into();
-        if !transactional {
-            // It would be published although the transaction around it may never commit.
-            let position = RowPosition { table, commit_lsn: lsn, ordinal: 1, id: None };
-            return self.unroutable(position, RouteError::NotTransactional);
-        }
-        let (position, commit_time_micros) = self.next_row(table)?;
-        match self.router.route_emitted(content, commit_time_micros.div_euclid(1000)) {
-            Ok(event) => self.publish(event, position, commit_time_micros).await,
-            Err(error) => self.unroutable(position, error),
-        }
-    }
-
-    /// The position of the next row of the open transaction, and the transaction's commit time.
-    fn next_row(&mut self, table: Arc<str>) -> Result<(RowPosition, i64), Ended> {
-        let Some(transaction) = &self.transaction else {
-            let error = ConnectorError::Protocol("a row outside of a transaction".to_owned());
-            return Err(Ended::Fatal(error));
-        };
-        let ordinal = transaction.rows.fetch_add(1, Ordering::Relaxed) + 1;
-        let position = RowPosition { table, commit_lsn: transaction.commit_lsn, ordinal, id: None };
-        Ok((position, transaction.commit_time_micros))
-    }
-
-    async fn publish(
-        &mut self,
-        mut event: OutboxEvent,
-        position: RowPosition,
-        commit_time_micros: i64,
-    ) -> Result<(), Ended> {
-        let position = RowPosition { id: event.id().cloned(), ..position };
-        if !self.known_topics.contains(&event.topic) {
-            if let Err(error) = self.publisher.ensure_topic(&event.topic).await {
-                return self.not_published(position, error);
-            }
-            if self.known_topics.len() >= KNOWN_TOPICS_MAX {
-                self.known_topics.clear();
-            }
-            self.known_topics.insert(event.topic.clone());
-        }
-        let span = self
-            .transaction
-            .as_ref()
-            .and_then(|transaction| self.relay.start(&mut event, &position, commit_time_micros, &transaction.rows));
-        let bytes = event.size();
-        match self.publisher.send(event).await {
-            Ok(acknowledgement) => {
-                self.in_flight.push_row(InFlightRow { acknowledgement, bytes, position, span });
+    /// Commits everything sent so far.
+    pub(super) async fn commit(&mut self) -> Result<(), Ended> {
+        let reached = self.unit.take(Instant::now());
+        match self.publisher.commit(&reached.progress).await {
+            Ok(outcome) => {
+                self.in_flight.push_commit(outcome, reached);
                 Ok(())
             }
-            Err(error) => {
-                if let Some(span) = span {
-                    span.failed(&error);
-                }
-                self.not_published(position, error)
+            Err(error @ PublishError::Refused(_)) => {
+                Err(Ended::Fatal(ConnectorError::Broker { position: None, reason: error }))
             }
+            Err(error) => Err(Ended::Publisher(error)),
         }
-    }
-
-    fn unroutable(&mut self, position: RowPosition, error: RouteError) -> Result<(), Ended> {
-        self.poison(position, error.into())
-    }
-
-    fn not_published(&mut self, position: RowPosition, error: PublishError) -> Result<(), Ended> {
-        match error {
-            PublishError::RecordRefused(_) => self.poison(position, error.into()),
-            PublishError::Refused(_) => {
-                Err(Ended::Fatal(ConnectorError::Broker { position: Some(position), reason: error }))
-            }
-            PublishError::Unavailable(_) => Err(Ended::Publisher(error)),
-        }
-    }
-
-    fn poison(&mut self, position: RowPosition, reason: Box<dyn std::error::Error + Send + Sync>) -> Result<(), Ended> {
-        if self.config.on_error != OnError::Skip {
-            return Err(Ended::Fatal(ConnectorError::Row { position, reason }));
-        }
-        tracing::warn!(row = %position, reason = causes::text(&*reason), "row left out (on.error=skip)");
-        self.config.status.add_skipped();
-        Ok(())
     }
 }

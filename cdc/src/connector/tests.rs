@@ -1,6 +1,8 @@
 //! The connector against a scripted server and a scripted cluster: what is published, what is confirmed, and what a
 //! failure at each point does to both. Real servers are in this crate's `tests` folder.
 
+mod exactly_once;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,7 +11,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::{ConnectorError, run};
-use crate::config::{ConnectorConfig, OnError};
+use crate::config::{ConnectorConfig, Delivery, OnError};
 use crate::lsn::Lsn;
 use crate::pgoutput::{Cell, Column, Message, Operation, Relation};
 use crate::publish::scripted::{ScriptedCluster, Verdict};
@@ -20,7 +22,7 @@ use crate::status::State;
 
 fn relation() -> Step {
     let columns = ["id", "aggregatetype", "aggregateid", "type", "payload", "tracingspancontext"];
-    let columns = columns.map(|name| Column { name: name.to_owned(), type_id: 25 }).to_vec();
+    let columns = columns.map(|name| Column { name: name.to_owned(), type_id: 25, type_modifier: -1 }).to_vec();
     Message::Relation(Relation { id: 1, schema: "public".to_owned(), name: "outbox".to_owned(), columns }).into()
 }
 
@@ -77,10 +79,12 @@ fn start(
 ) -> Running {
     let postgres = "postgresql://me@localhost/shop".parse().unwrap();
     let mut config = ConnectorConfig::new(postgres, vec!["localhost:9092".to_owned()]);
+    config.delivery = Delivery::AtLeastOnce;
     adjust(&mut config);
     let source = ScriptedSource::new(sessions);
     let record = Arc::clone(&source.record);
-    let cluster = ScriptedCluster::default();
+    let is_transactional = config.delivery == Delivery::ExactlyOnce;
+    let cluster = ScriptedCluster { is_transactional, ..ScriptedCluster::default() };
     cluster.verdicts.lock().extend(verdicts);
     let cancelled = CancellationToken::new();
     let task = tokio::spawn(run::run(config.clone(), source, cluster.clone(), cancelled.clone()));

@@ -1,10 +1,17 @@
-//! What a database needs for its outbox: table, publication, slot and, if wanted, a role of least privilege.
+//! What a database needs for its outbox, and what an outbox needs in its life: setting up, a look at it, removing old
+//! rows, publishing again.
 //!
-//! [`init_sql`] is what [`apply`] runs: what is printed is what happens. Each statement may be run again.
+//! [`init_sql`] is what [`apply`] runs: what is printed is what happens. Each statement may be run again, and leaves
+//! alone what exists. [`statements`] has the text.
+
+mod partitions;
+mod statements;
 
 use crate::control::{Control, ControlError};
 use crate::postgres_url::PostgresUrl;
-use crate::quoting::{TableName, identifier, literal};
+use crate::quoting::TableName;
+
+pub use partitions::Interval;
 
 #[cfg(test)]
 mod tests;
@@ -20,146 +27,90 @@ pub struct Source {
     pub slot: String,
 }
 
-/// Statements that make what is missing of `source`, in order, each with a comment above it. With a `role`, it is
-/// made and may do nothing but replicate. Each must be run by itself: Postgres makes no slot in a transaction that
-/// has written.
-pub fn init_statements(source: &Source, role: Option<&str>) -> Vec<String> {
-    let mut statements = Vec::new();
+/// How tables are made and for whom; the default is plain tables and no role.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Setup {
+    /// A login role to make for the connector and the commands around it.
+    pub role: Option<String>,
+    /// Tables of partitions by time, each this long, so that old rows go by dropping a partition.
+    pub partitions: Option<Interval>,
+}
+
+/// Statements that make what is missing of `source`, in order, each with a comment above it. Each must be run by
+/// itself: Postgres makes no slot in a transaction that has written.
+pub fn init_statements(source: &Source, setup: &Setup) -> Vec<String> {
+    let mut made = Vec::new();
     let mut schemas: Vec<&str> = source.tables.iter().map(|table| table.schema.as_str()).collect();
     schemas.sort_unstable();
     schemas.dedup();
-    for schema in schemas.into_iter().filter(|schema| *schema != "public") {
-        statements.push(create_schema(schema));
+    made.extend(schemas.iter().filter(|schema| **schema != "public").map(|schema| statements::create_schema(schema)));
+    for table in &source.tables {
+        match setup.partitions {
+            None => made.push(statements::create_table(table)),
+            Some(interval) => {
+                made.push(partitions::create_table(table));
+                made.push(partitions::create_ahead(table, interval));
+            }
+        }
     }
-    statements.extend(source.tables.iter().map(create_table));
-    statements.push(create_publication(&source.publication));
-    statements.extend(source.tables.iter().map(|table| add_to_publication(&source.publication, table)));
-    if let Some(role) = role {
-        statements.push(create_role(role));
+    made.push(statements::create_publication(&source.publication));
+    made.extend(source.tables.iter().map(|table| statements::add_to_publication(&source.publication, table)));
+    if let Some(role) = &setup.role {
+        made.push(statements::create_role(role));
+        made.extend(schemas.iter().map(|schema| statements::grant_schema(schema, role)));
+        made.extend(source.tables.iter().map(|table| statements::grant_table(table, role, setup.partitions.is_some())));
     }
-    statements.push(create_slot(source));
-    statements
+    made.push(statements::create_slot(source));
+    made
 }
 
-/// The statements of [`init_statements`] as one script for `psql`.
-pub fn init_sql(source: &Source, role: Option<&str>) -> String {
-    init_statements(source, role).join("\n\n") + "\n"
+/// Makes plain tables where they are missing, and their schemas; all that polling needs.
+pub(crate) async fn create_tables(control: &Control, tables: &[TableName]) -> Result<(), ControlError> {
+    for table in tables {
+        if table.schema != "public" {
+            control.client().batch_execute(&statements::create_schema(&table.schema)).await?;
+        }
+        control.client().batch_execute(&statements::create_table(table)).await?;
+    }
+    Ok(())
+}
+
+/// The statements of [`init_statements`] as one script for `psql`, without `--single-transaction`.
+pub fn init_sql(source: &Source, setup: &Setup) -> String {
+    init_statements(source, setup).join("\n\n") + "\n"
+}
+
+/// The statements that make a consumer's inbox, in the consumer's database: it remembers which events were processed,
+/// in the transaction that processed them, so that an event which comes again is recognised.
+pub fn inbox_statements(table: &TableName) -> Vec<String> {
+    let schema = (table.schema != "public").then(|| statements::create_schema(&table.schema));
+    schema.into_iter().chain([statements::create_inbox(table)]).collect()
 }
 
 /// Runs [`init_statements`] in the database.
 ///
 /// # Errors
 /// [`ControlError`] when the database cannot be reached or refuses a statement; those before it stay.
-pub async fn apply(url: &PostgresUrl, source: &Source, role: Option<&str>) -> Result<(), ControlError> {
+pub async fn apply(url: &PostgresUrl, source: &Source, setup: &Setup) -> Result<(), ControlError> {
     let control = Control::connect(url).await?;
-    apply_with(&control, source, role).await
+    apply_with(&control, source, setup).await
 }
 
-pub(crate) async fn apply_with(control: &Control, source: &Source, role: Option<&str>) -> Result<(), ControlError> {
-    for statement in init_statements(source, role) {
+/// Runs [`inbox_statements`] in the database.
+///
+/// # Errors
+/// As [`apply`].
+pub async fn apply_inbox(url: &PostgresUrl, table: &TableName) -> Result<(), ControlError> {
+    run_each(&Control::connect(url).await?, inbox_statements(table)).await
+}
+
+pub(crate) async fn apply_with(control: &Control, source: &Source, setup: &Setup) -> Result<(), ControlError> {
+    run_each(control, init_statements(source, setup)).await
+}
+
+async fn run_each(control: &Control, statements: Vec<String>) -> Result<(), ControlError> {
+    for statement in statements {
         control.client().batch_execute(&statement).await?;
     }
     Ok(())
-}
-
-/// `CREATE SCHEMA IF NOT EXISTS` wants the right to create one even where it exists; this does not.
-fn create_schema(schema: &str) -> String {
-    format!(
-        "-- The schema.
-DO $$ BEGIN
-  IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = {}) THEN
-    CREATE SCHEMA {};
-  END IF;
-END $$;",
-        literal(schema),
-        identifier(schema)
-    )
-}
-
-fn create_table(table: &TableName) -> String {
-    format!(
-        "-- The outbox. A service inserts its events here, in the transaction that makes them true.
-DO $$ BEGIN
-  IF to_regclass({name}) IS NULL THEN
-    CREATE TABLE {table} (
-      id                 uuid         PRIMARY KEY,
-      aggregatetype      varchar(255) NOT NULL,  -- names the topic: outbox.event.<aggregatetype>
-      aggregateid        varchar(255) NOT NULL,  -- the record's key: events of one id stay in order
-      type               varchar(255) NOT NULL,  -- header `type`
-      payload            jsonb,                  -- the record's value; NULL is a tombstone
-      tracingspancontext text                    -- `traceparent`, so that the trace goes on in the consumer
-    );
-  END IF;
-END $$;",
-        name = literal(&table.quoted()),
-        table = table.quoted()
-    )
-}
-
-fn create_publication(publication: &str) -> String {
-    format!(
-        "-- What is replicated: inserts only, so that rows may be deleted at any time, also in the same transaction.
-DO $$ BEGIN
-  IF NOT EXISTS (SELECT FROM pg_publication WHERE pubname = {}) THEN
-    CREATE PUBLICATION {} WITH (publish = 'insert', publish_via_partition_root = true);
-  END IF;
-END $$;",
-        literal(publication),
-        identifier(publication)
-    )
-}
-
-fn add_to_publication(publication: &str, table: &TableName) -> String {
-    format!(
-        "DO $$ BEGIN
-  IF NOT EXISTS (SELECT FROM pg_publication_tables WHERE pubname = {}
-                 AND schemaname = {} AND tablename = {}) THEN
-    ALTER PUBLICATION {} ADD TABLE {};
-  END IF;
-END $$;",
-        literal(publication),
-        literal(&table.schema),
-        literal(&table.name),
-        identifier(publication),
-        table.quoted()
-    )
-}
-
-fn create_role(role: &str) -> String {
-    format!(
-        "-- The connector's role: it replicates and reads nothing. Give it a password with \\password, or ALTER ROLE.
-DO $$ BEGIN
-  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = {}) THEN
-    CREATE ROLE {} LOGIN REPLICATION;
-  END IF;
-END $$;",
-        literal(role),
-        identifier(role)
-    )
-}
-
-/// The making of the slot is recorded with it, so that a connector without progress can tell a slot that is new from one
-/// that somebody else has read from: see [`slot_made_at`](crate::checks::slot_made_at). The slot comes first, for
-/// Postgres makes none in a transaction that has written; and making it is not undone with the transaction, so a
-/// comment that fails takes it along.
-fn create_slot(source: &Source) -> String {
-    format!(
-        "-- The slot keeps the log from here on until the connector has published it. Waits for running transactions.
-DO $$
-DECLARE made_at pg_lsn;
-BEGIN
-  IF NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = {slot}) THEN
-    SELECT lsn INTO made_at FROM pg_create_logical_replication_slot({slot}, 'pgoutput');
-    BEGIN
-      EXECUTE format('COMMENT ON PUBLICATION %I IS %L', {publication},
-                     format('pillion: slot %s made at %s', {slot}, made_at));
-    EXCEPTION WHEN OTHERS THEN
-      PERFORM pg_drop_replication_slot({slot});
-      RAISE;
-    END;
-  END IF;
-END $$;",
-        slot = literal(&source.slot),
-        publication = literal(&source.publication)
-    )
 }

@@ -139,8 +139,8 @@ impl Reader {
             self.byte("column flags")?;
             let name = self.text("column name")?;
             let type_id = self.id("column type")?;
-            self.id("column type modifier")?;
-            columns.push(Column { name, type_id });
+            let type_modifier = self.id("column type modifier")?.cast_signed();
+            columns.push(Column { name, type_id, type_modifier });
         }
         Ok(Message::Relation(Relation { id, schema, name, columns }))
     }

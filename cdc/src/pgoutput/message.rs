@@ -112,6 +112,8 @@ pub struct Column {
     pub name: String,
     /// Object id of its type (`pg_type.oid`).
     pub type_id: u32,
+    /// Its type's modifier (`pg_attribute.atttypmod`), a timestamp's digits for instance; -1 without one.
+    pub type_modifier: i32,
 }
 
 /// One column's value.

@@ -3,7 +3,7 @@
 use crate::control::{Control, ControlError};
 use crate::lsn::Lsn;
 use crate::quoting::literal;
-use crate::replication::ServerIdentity;
+use crate::replication::{ServerIdentity, SlotPosition};
 use crate::stored::ask;
 
 /// Takes the name for as long as the connection lasts; false while another connector has it. In the place of a slot,
@@ -33,7 +33,17 @@ pub(super) async fn identify(control: &Control) -> Result<ServerIdentity, Contro
         }
     };
     // Whether the server fell behind what was published is told by its transaction ids instead.
-    Ok(ServerIdentity { system_id, timeline: timeline.unwrap_or(0), flush_lsn: Lsn::new(u64::MAX) })
+    let flush_lsn = Lsn::new(u64::MAX);
+    // And whether anything was published before, only the progress record says.
+    let slot = SlotPosition { confirmed: Lsn::ZERO, is_new: true };
+    Ok(ServerIdentity { system_id, timeline: timeline.unwrap_or(0), flush_lsn, slot })
+}
+
+/// Whether the server can be asked how far its log is written to disk. A standby has only what is, and some
+/// Postgres-like services do not say.
+pub(super) async fn knows_flush(control: &Control) -> Result<bool, ControlError> {
+    let query = "SELECT pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn()";
+    Ok(allowed(control, query).await?.is_some())
 }
 
 /// The answer's only value; `None` where the server refuses the question.

@@ -31,9 +31,12 @@ use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 
+use crate::config::{ConnectorConfig, SnapshotMode};
 use crate::control::Control;
 use crate::lsn::Lsn;
+use crate::outbox;
 use crate::postgres_url::PostgresUrl;
+use crate::progress::Progress;
 use crate::quoting::TableName;
 use crate::replication::pgwire::of_control;
 use crate::replication::{
@@ -41,6 +44,8 @@ use crate::replication::{
 };
 use poller::{BYTES_MAX, Poller};
 
+/// How often it is tried to take a name that another connector has.
+const BUSY_INTERVAL: Duration = Duration::from_millis(500);
 /// Events on their way; their bytes have a bound of their own.
 const EVENTS_MAX: usize = 256;
 
@@ -72,6 +77,25 @@ pub(crate) struct PollingSource {
     pub(crate) name: String,
     /// What is looked at.
     pub(crate) options: Options,
+    /// Makes the tables if they are missing.
+    pub(crate) auto_init: bool,
+}
+
+impl PollingSource {
+    /// The one that `config` describes.
+    pub(crate) fn new(config: &ConnectorConfig) -> PollingSource {
+        let chosen = &config.source_options;
+        let options = Options {
+            tables: config.tables.clone(),
+            event_id: config.router.event_id.clone(),
+            column: chosen.polling_column.clone().or_else(|| config.router.event_timestamp.clone()),
+            transaction_column: chosen.polling_transaction_column.clone(),
+            interval: chosen.poll_interval,
+            row_bytes_max: config.row_bytes_max,
+            publish_existing: chosen.snapshot == SnapshotMode::Initial,
+        };
+        PollingSource { url: config.postgres.clone(), name: config.slot.clone(), options, auto_init: config.auto_init }
+    }
 }
 
 /// How far earlier sessions got.
@@ -115,7 +139,11 @@ impl ReplicationSource for PollingSource {
             let reason = format!("another connector polls this database as {}", self.name);
             return Err(ReplicationError::SlotBusy { reason });
         }
+        if self.auto_init {
+            outbox::create_tables(&control, &self.options.tables).await.map_err(of_control)?;
+        }
         let server = identity::identify(&control).await.map_err(of_control)?;
+        let knows_flush = identity::knows_flush(&control).await.map_err(of_control)?;
         let (sender, events) = mpsc::channel(EVENTS_MAX);
         let poller = Poller {
             control,
@@ -123,9 +151,14 @@ impl ReplicationSource for PollingSource {
             room: Arc::new(Semaphore::new(BYTES_MAX)),
             events: sender.clone(),
             described: Vec::new(),
+            knows_flush,
             has_said: false,
         };
         Ok((server, PollingSession { waiting: Some((poller, sender)), task: None, events, last: Lsn::ZERO }))
+    }
+
+    async fn until_free(&mut self) {
+        tokio::time::sleep(BUSY_INTERVAL).await;
     }
 }
 
@@ -142,6 +175,16 @@ impl PollingSession {
 }
 
 impl ReplicationSession for PollingSession {
+    fn resume_at(&mut self, progress: &Progress) {
+        self.start(Resumed {
+            end: progress.end_lsn,
+            commit: progress.commit_lsn,
+            ordinal: progress.ordinal,
+            last_event_id: progress.last_event_id.clone(),
+            state: progress.snapshot.clone(),
+        });
+    }
+
     async fn next(&mut self) -> Result<ReplicationEvent, ReplicationError> {
         let said = self.events.recv().await;
         let Said { event, .. } =

@@ -1,13 +1,14 @@
 //! The task that looks at the tables and says what it finds as the stream of changes would.
 //!
 //! Each look is one transaction with one snapshot. What it costs: nothing but a round trip while no transaction has
-//! committed in the whole server; else each table is read from end to end once, and a second time while transactions
-//! are open, for no index knows `xmin` and no other bound is safe (see [`super::window`]): prune the outbox. With
-//! `polling.transaction.column` and an index on that column, only new rows are read. A look is never followed by the
-//! next one before thrice the time that its reading took.
+//! ended in the whole server; else each table is read from end to end, twice if there are new rows, and thrice if some of
+//! their transactions are younger than one that is open. No index knows `xmin`, and no other bound is safe (see
+//! [`super::window`]): prune the outbox. With `polling.transaction.column` and an index on that column, only new rows
+//! are read. A look is never followed by the next one before thrice the time that its reading took.
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::Semaphore;
@@ -18,12 +19,16 @@ use super::window::{AHEAD_MAX, Seen, Window, WindowError};
 use super::{Delivery, Options, Resumed, Said};
 use crate::control::{Control, ControlError};
 use crate::lsn::Lsn;
+use crate::quoting::literal;
 use crate::replication::pgwire::of_control;
 use crate::replication::{ReplicationError, ReplicationEvent};
 use crate::stored::{self, Table, TableError, TransactionIds, ask, parse_snapshot};
 
 /// Bytes of rows on their way to the connector, which counts what it has taken itself.
 pub(super) const BYTES_MAX: usize = 4 * 1024 * 1024;
+/// The server writes its log to disk by itself within three times `wal_writer_delay`, 0.6 s unless it is set higher.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(60);
+const FLUSH_INTERVAL: Duration = Duration::from_millis(10);
 /// Times that reading took to wait before the next look.
 const REST: u32 = 3;
 
@@ -35,8 +40,18 @@ pub(super) struct Poller {
     pub(super) events: Sender<Delivery>,
     /// Tables as they were last described to the connector.
     pub(super) described: Vec<Table>,
+    /// Whether the server says how far its log is written to disk.
+    pub(super) knows_flush: bool,
     /// Whether the log has said that polling waits for an open transaction.
     pub(super) has_said: bool,
+}
+
+/// What a look's snapshot sees.
+enum Found {
+    /// Rows that were not seen before, or none.
+    Rows(bool, Seen),
+    /// More transactions above the horizon than are kept.
+    TooMany,
 }
 
 /// What a look found: one snapshot.
@@ -104,18 +119,18 @@ impl Poller {
             // A standby's text does not say which transactions are open: it may be the same although one has committed.
             if look.text != last || look.is_standby {
                 self.describe(&mut look).await?;
-                match self.after(&seen, &look).await? {
-                    Some(after) => {
-                        number = number.max(look.next);
-                        let window = Window { number, before: seen, after };
-                        if self.publish(&window, &look, None).await? {
+                match self.find(&seen, &look).await? {
+                    Found::Rows(is_any, after) => {
+                        if is_any {
+                            self.until_flushed().await?;
+                            number = number.max(look.next);
+                            let window = Window { number, before: seen, after: after.clone() };
+                            self.publish(&window, &look, None).await?;
                             number += 1;
                         }
-                        seen = window.after;
-                        self.has_said = false;
-                        last = look.text;
+                        (seen, last, self.has_said) = (after, look.text, false);
                     }
-                    None => self.say_that_it_waits(&look),
+                    Found::TooMany => self.say_that_it_waits(&look),
                 }
             }
             let read = began.elapsed();
@@ -163,15 +178,16 @@ impl Poller {
     /// published, whatever happens to this process.
     async fn begin(&mut self, look: &Look) -> Result<Window, Stopped> {
         let seen = match self.options.publish_existing {
-            true => Some(Seen::default()),
-            false => self.after(&Seen::default(), look).await?,
+            true => Found::Rows(false, Seen::default()),
+            false => self.find(&Seen::default(), look).await?,
         };
-        let Some(seen) = seen else {
+        let Found::Rows(_, seen) = seen else {
             return Err(refused(format!(
                 "transaction {} has been open while more than {AHEAD_MAX} others committed; end it (pg_stat_activity.backend_xid)",
                 look.horizon
             )));
         };
+        self.until_flushed().await?;
         let window = Window { number: look.next, before: seen.clone(), after: seen };
         self.say(ReplicationEvent::Snapshot(Some(window.to_text())), 0).await?;
         self.say(ReplicationEvent::KeepAlive { wal_end: window.end(), is_urgent: true }, 0).await?;
@@ -226,25 +242,61 @@ impl Poller {
         }
     }
 
-    /// What the look's snapshot sees; `None` if that is too much to keep.
-    async fn after(&self, seen: &Seen, look: &Look) -> Result<Option<Seen>, Stopped> {
-        let mut after = Seen { horizon: look.horizon.max(seen.horizon), ..Seen::default() };
-        if after.horizon >= look.next {
-            return Ok(Some(after));
-        }
-        let ids = self.ids(look);
+    /// What the look's snapshot sees beside what was seen before.
+    async fn find(&self, seen: &Seen, look: &Look) -> Result<Found, Stopped> {
+        let (client, ids) = (self.control.client(), self.ids(look));
+        let (mut latest, mut is_any) = (None, false);
         for table in &look.tables {
+            let known = ids.one_of(seen.ahead.iter().copied());
             let query = format!(
-                "SELECT DISTINCT {} FROM {} WHERE {} LIMIT {}",
-                ids.value(),
+                "SELECT {}, coalesce(bool_or(NOT {known}), false) FROM {} WHERE {}",
+                ids.latest(),
                 table.quoted(),
-                ids.at_least(after.horizon),
-                AHEAD_MAX + 1
+                ids.at_least(seen.horizon)
             );
-            let rows = ask(self.control.client(), &query).await?;
-            after.ahead.extend(rows.iter().filter_map(|row| row.get(0)?.parse::<u64>().ok()));
+            for row in ask(client, &query).await? {
+                latest = latest.max(row.get(0).and_then(|text| text.parse::<u64>().ok()));
+                is_any |= row.get(1) == Some("t");
+            }
         }
-        Ok((after.ahead.len() <= AHEAD_MAX).then_some(after))
+        let latest = latest.unwrap_or(0);
+        let mut ahead = seen.ahead.clone();
+        if is_any && latest >= look.horizon {
+            for table in &look.tables {
+                let query = format!(
+                    "SELECT DISTINCT {} FROM {} WHERE {} LIMIT {}",
+                    ids.value(),
+                    table.quoted(),
+                    ids.at_least(look.horizon.max(seen.horizon)),
+                    AHEAD_MAX + 1
+                );
+                let rows = ask(client, &query).await?;
+                ahead.extend(rows.iter().filter_map(|row| row.get(0)?.parse::<u64>().ok()));
+            }
+        }
+        let after = seen.next(look.horizon, latest, ahead);
+        Ok(if after.ahead.len() <= AHEAD_MAX { Found::Rows(is_any, after) } else { Found::TooMany })
+    }
+
+    /// Waits until no crash can take back what the snapshot sees: a transaction that does not wait for the disk
+    /// (`synchronous_commit=off`) is seen before its commit is written there, and its id may then be given out again.
+    async fn until_flushed(&self) -> Result<(), Stopped> {
+        if !self.knows_flush {
+            return Ok(());
+        }
+        let client = self.control.client();
+        let rows = ask(client, "SELECT pg_current_wal_insert_lsn()").await?;
+        let inserted = rows.first().and_then(|row| row.get(0)).unwrap_or("0/0").to_owned();
+        let query = format!("SELECT pg_current_wal_flush_lsn() >= {}", literal(&inserted));
+        let deadline = Instant::now() + FLUSH_TIMEOUT;
+        while ask(client, &query).await?.first().and_then(|row| row.get(0)) != Some("t") {
+            if Instant::now() > deadline {
+                let reason = format!("the server has not written its log up to {inserted} to disk");
+                return Err(Stopped::Error(ReplicationError::Lost(reason.into())));
+            }
+            tokio::time::sleep(FLUSH_INTERVAL).await;
+        }
+        Ok(())
     }
 
     /// Hands an event over once there is room for its bytes.

@@ -13,7 +13,7 @@ use crate::stored::{Rows, Table, TransactionIds, ask};
 const INTEGERS: [u32; 3] = [20, 21, 23];
 
 impl Poller {
-    /// Says a window's rows as one transaction; nothing at all if it has none, and then answers false.
+    /// Says a window's rows as one transaction; nothing at all if it has none.
     ///
     /// Of rows that an earlier session has published, some may have been deleted since. So the last one is looked for by
     /// its id, and as many empty rows as were published stand in for those up to it: the connector counts them and
@@ -23,7 +23,7 @@ impl Poller {
         window: &Window,
         look: &Look,
         mut published: Option<Published>,
-    ) -> Result<bool, Stopped> {
+    ) -> Result<(), Stopped> {
         let ids = self.ids(look);
         let condition = window.condition(&ids);
         let mut skip_until = match &published {
@@ -61,7 +61,7 @@ impl Poller {
             let commit = Message::Commit { commit_lsn, end_lsn, commit_time_micros: look.time_micros };
             self.say(ReplicationEvent::Message(commit), 0).await?;
         }
-        Ok(is_open)
+        Ok(())
     }
 
     /// The transaction begins, behind which window it is, and before what its tables look like if that is news.

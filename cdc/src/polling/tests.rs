@@ -43,7 +43,7 @@ impl Reader {
     }
 
     async fn open_at(url: &str, options: Options, progress: Resumed) -> Result<Reader> {
-        let mut source = PollingSource { url: url.parse()?, name: "pillion".to_owned(), options };
+        let mut source = PollingSource { url: url.parse()?, name: "pillion".to_owned(), options, auto_init: false };
         let mut session = until_free(&mut source).await?.1;
         session.start(progress.clone());
         Ok(Reader { session, progress, relations: BTreeMap::new(), begun: Lsn::ZERO, counted: 0, rows: Vec::new() })
@@ -306,7 +306,7 @@ async fn a_role_that_may_only_select_is_enough_and_a_second_poller_waits() -> Re
     assert_eq!(reader.ids(), ["7", "50", "150"]);
     assert_eq!(reader.relations.values().map(String::as_str).collect::<BTreeSet<_>>(), ["outbox", "parts"].into());
 
-    let mut second = PollingSource { url: url.parse()?, name: "pillion".to_owned(), options: both() };
+    let mut second = PollingSource { url: url.parse()?, name: "pillion".to_owned(), options: both(), auto_init: false };
     let Err(ReplicationError::SlotBusy { reason }) = second.open(None).await else { bail!("two have one name") };
     assert!(reason.contains("polls this database as pillion"), "{reason}");
     reader.session.close().await;
@@ -348,5 +348,42 @@ async fn what_cannot_be_polled_says_why() -> Result<()> {
         assert!(error.contains(expected), "{expected} in {error}");
         reader.session.close().await;
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn ids_that_are_given_out_again_after_a_crash_lose_no_row() -> Result<()> {
+    let mut server = Server::start().await?;
+    let client = server.connect().await?;
+    client.batch_execute(TABLE).await?;
+    let mut reader = Reader::open(&server, options(), Resumed::default()).await?;
+    insert(&client, 1).await?;
+    reader.until(1).await?;
+    // Ids that leave no trace in the log, and a look that sees them gone.
+    let mut burnt = 0;
+    for _ in 0..20 {
+        burnt = client.query_one("select pg_current_xact_id()::text::int8", &[]).await?.get::<_, i64>(0);
+    }
+    let ahead = client.query_one("select pg_snapshot_xmin(pg_current_snapshot())::text::int8", &[]).await?;
+    assert!(ahead.get::<_, i64>(0) > burnt);
+    insert(&client, 1).await?;
+    reader.until(2).await?;
+    client.batch_execute("begin; select pg_current_xact_id(); rollback").await?;
+    for _ in 0..20 {
+        client.query_one("select pg_current_xact_id()", &[]).await?;
+    }
+    // One more look at the least.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let progress = reader.progress.clone();
+    server.kill()?;
+    server.restart().await?;
+    let client = server.connect().await?;
+    let next = client.query_one("select pg_snapshot_xmax(pg_current_snapshot())::text::int8", &[]).await?;
+    assert!(next.get::<_, i64>(0) < burnt + 20, "they are given out again");
+    reader.session.close().await;
+    insert(&client, 3).await?;
+    let mut reader = Reader::open(&server, options(), progress).await?;
+    reader.until(3).await?;
+    assert!(reader.ids().is_sorted());
     Ok(())
 }

@@ -10,6 +10,8 @@
 //! - Windows are in commit order: a row of a later one was committed after this one's snapshot.
 //! - A horizon alone (`pg_snapshot_xmin`, as the lower end of the next window) would lose none either, but what
 //!   committed above it before a row below it would come after it, and one long transaction would hold up everything.
+//! - The horizon is never beyond a transaction whose row was seen: ids that were given out and came to nothing are
+//!   given out again after a crash of the server.
 //! - The transactions above the horizon are named by what the rows have (`xmin`), not by the snapshot's own list: a row
 //!   written under a savepoint has the id of the subtransaction, which that list leaves out.
 
@@ -35,6 +37,15 @@ pub(super) struct Seen {
     pub(super) horizon: u64,
     /// And these, none of them before the horizon.
     pub(super) ahead: BTreeSet<u64>,
+}
+
+impl Seen {
+    /// What a snapshot sees whose oldest open transaction is `open`, when `latest` is the latest transaction of all rows
+    /// it sees and `ahead` are those at or above `open`.
+    pub(super) fn next(&self, open: u64, latest: u64, ahead: impl IntoIterator<Item = u64>) -> Seen {
+        let horizon = open.min(latest.saturating_add(1)).max(self.horizon);
+        Seen { horizon, ahead: ahead.into_iter().filter(|id| *id >= horizon).collect() }
+    }
 }
 
 /// One window.

@@ -18,6 +18,7 @@ use thiserror::Error;
 use crate::checks::CheckFailure;
 use crate::lsn::Lsn;
 use crate::pgoutput::{DecodeError, Message};
+use crate::progress::Progress;
 
 /// Which server answers, and how far its log reaches (IDENTIFY_SYSTEM).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,17 @@ pub(crate) struct ServerIdentity {
     pub(crate) timeline: u32,
     /// How far its log is flushed.
     pub(crate) flush_lsn: Lsn,
+    /// Where the slot stood when the session took it.
+    pub(crate) slot: SlotPosition,
+}
+
+/// A replication slot, as its new owner found it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct SlotPosition {
+    /// What it was told last (`confirmed_flush_lsn`): the stream begins behind it.
+    pub(crate) confirmed: Lsn,
+    /// Whether it stands where it was made, by someone who noted it down: nothing can have been taken from it.
+    pub(crate) is_new: bool,
 }
 
 /// What a session says.
@@ -81,10 +93,18 @@ pub(crate) trait ReplicationSource: Send {
         &mut self,
         resume: Option<&Resume>,
     ) -> impl Future<Output = Result<(ServerIdentity, Self::Session), ReplicationError>> + Send;
+
+    /// Returns once another try makes sense after [`ReplicationError::SlotBusy`]: nobody holds the slot, or that
+    /// cannot be found out.
+    fn until_free(&mut self) -> impl Future<Output = ()> + Send;
 }
 
 /// An open stream. Dropping it ends the connection.
 pub(crate) trait ReplicationSession: Send {
+    /// Told once, before the first [`next`](Self::next): what is published already. A stream goes by its slot and may
+    /// repeat it.
+    fn resume_at(&mut self, progress: &Progress);
+
     /// The next event; dropping the future loses none.
     ///
     /// # Errors

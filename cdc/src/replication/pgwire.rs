@@ -14,7 +14,9 @@ use pgwire_replication::{PgWireError, ReplicationClient, ReplicationConfig, Repl
 use tokio::time::Instant;
 
 use super::watchdog::Watchdog;
-use super::{ReplicationError, ReplicationEvent, ReplicationSession, ReplicationSource, Resume, ServerIdentity};
+use super::{
+    ReplicationError, ReplicationEvent, ReplicationSession, ReplicationSource, Resume, ServerIdentity, SlotPosition,
+};
 use crate::causes;
 use crate::checks;
 use crate::control::{Control, ControlError};
@@ -22,6 +24,7 @@ use crate::lsn::Lsn;
 use crate::outbox::{self, Source};
 use crate::pgoutput::{self, Message};
 use crate::postgres_url::PostgresUrl;
+use crate::progress::Progress;
 use crate::quoting;
 
 /// Enough for the reader and the router to work side by side, few enough that a channel of large rows stays small.
@@ -87,7 +90,7 @@ impl ReplicationSource for PostgresSource {
     type Session = PostgresSession;
 
     async fn open(&mut self, resume: Option<&Resume>) -> Result<(ServerIdentity, PostgresSession), ReplicationError> {
-        self.prepare().await?;
+        let control = self.prepare().await?;
         let hoped_for = resume.map_or(Lsn::ZERO, |resume| resume.confirmed);
         let opening = async {
             // The position is part of the configuration, so it is chosen before it is known who answers.
@@ -106,23 +109,40 @@ impl ReplicationSource for PostgresSource {
             Ok(opened) => opened,
             Err(error) => return Err(self.with_holder(explain(error, self.row_bytes_max)).await),
         };
-        let watchdog = Watchdog::start(&self.url).await.map_err(of_control)?;
+        // Asked only now: whoever had the slot until a moment ago may have moved it.
+        let slot = self.slot_position(&control).await.map_err(of_control)?;
+        let identity = ServerIdentity { slot, ..identity };
+        let watchdog = Watchdog::start(self.url.clone(), control);
         let confirmed = AtomicU64::new(0);
         Ok((identity, PostgresSession { client, watchdog, confirmed, row_bytes_max: self.row_bytes_max }))
+    }
+
+    async fn until_free(&mut self) {
+        // What goes wrong here goes wrong again when the session is opened, and is told there.
+        if let Ok(control) = Control::connect(&self.url).await {
+            let _ = checks::until_slot_is_free(&control, &self.source.slot).await;
+        }
     }
 }
 
 impl PostgresSource {
     /// Sets up if asked to, and checks: a failure has a better message here than START_REPLICATION's.
-    async fn prepare(&self) -> Result<(), ReplicationError> {
+    async fn prepare(&self) -> Result<Control, ReplicationError> {
         let control = Control::connect(&self.url).await.map_err(of_control)?;
         let mut failures = Vec::new();
         checks::server(control.client(), &mut failures).await.map_err(of_control)?;
         if self.auto_init && failures.is_empty() {
-            outbox::apply_with(&control, &self.source, None).await.map_err(of_control)?;
+            outbox::apply_with(&control, &self.source, &outbox::Setup::default()).await.map_err(of_control)?;
         }
         checks::source(control.client(), &self.source, &mut failures).await.map_err(of_control)?;
-        if failures.is_empty() { Ok(()) } else { Err(ReplicationError::NotReady(failures)) }
+        if failures.is_empty() { Ok(control) } else { Err(ReplicationError::NotReady(failures)) }
+    }
+
+    async fn slot_position(&self, control: &Control) -> Result<SlotPosition, ControlError> {
+        let state = checks::slot_state(control, &self.source.slot).await?;
+        let confirmed = state.map_or(Lsn::ZERO, |state| state.confirmed_flush);
+        let is_new = checks::slot_made_at(control, &self.source).await? == Some(confirmed);
+        Ok(SlotPosition { confirmed, is_new })
     }
 
     /// Names who holds the slot, if that can be found out.
@@ -142,11 +162,14 @@ impl PostgresSource {
         let mut client = ReplicationClient::connect_gated(config).await?;
         let answer = client.identify_system().await?;
         let flush_lsn = Lsn::new(answer.xlogpos.as_u64());
-        Ok((ServerIdentity { system_id: answer.system_id, timeline: answer.timeline, flush_lsn }, client))
+        let (system_id, timeline) = (answer.system_id, answer.timeline);
+        Ok((ServerIdentity { system_id, timeline, flush_lsn, slot: SlotPosition::default() }, client))
     }
 }
 
 impl ReplicationSession for PostgresSession {
+    fn resume_at(&mut self, _progress: &Progress) {}
+
     async fn next(&mut self) -> Result<ReplicationEvent, ReplicationError> {
         loop {
             let received = tokio::select! {

@@ -5,9 +5,12 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{ReplicationError, ReplicationEvent, ReplicationSession, ReplicationSource, Resume, ServerIdentity};
+use super::{
+    ReplicationError, ReplicationEvent, ReplicationSession, ReplicationSource, Resume, ServerIdentity, SlotPosition,
+};
 use crate::lsn::Lsn;
 use crate::pgoutput::Message;
+use crate::progress::Progress;
 
 /// One step of a session.
 pub(crate) enum Step {
@@ -50,15 +53,20 @@ impl ReplicationSource for ScriptedSource {
     type Session = ScriptedSession;
 
     async fn open(&mut self, resume: Option<&Resume>) -> Result<(ServerIdentity, ScriptedSession), ReplicationError> {
-        let server = ServerIdentity { system_id: "7".to_owned(), timeline: 1, flush_lsn: Lsn::new(u64::MAX) };
+        let slot = SlotPosition { confirmed: Lsn::ZERO, is_new: true };
+        let server = ServerIdentity { system_id: "7".to_owned(), timeline: 1, flush_lsn: Lsn::new(u64::MAX), slot };
         let steps =
             self.sessions.pop_front().unwrap_or_else(|| Err(ReplicationError::Lost("the script is over".into())))?;
         self.record.lock().started.push(resume.map_or(Lsn::ZERO, |resume| resume.position(&server)));
         Ok((server, ScriptedSession { steps: steps.into(), record: Arc::clone(&self.record) }))
     }
+
+    async fn until_free(&mut self) {}
 }
 
 impl ReplicationSession for ScriptedSession {
+    fn resume_at(&mut self, _progress: &Progress) {}
+
     async fn next(&mut self) -> Result<ReplicationEvent, ReplicationError> {
         match self.steps.pop_front() {
             Some(Step::Event(event)) => Ok(event),
@@ -68,7 +76,10 @@ impl ReplicationSession for ScriptedSession {
     }
 
     fn confirm(&self, lsn: Lsn) {
-        self.record.lock().confirmed.push(lsn);
+        let mut record = self.record.lock();
+        if lsn > record.confirmed.last().copied().unwrap_or(Lsn::ZERO) {
+            record.confirmed.push(lsn);
+        }
     }
 
     fn server_lsn(&self) -> Lsn {

@@ -1,8 +1,13 @@
-use super::{Resume, ServerIdentity};
+use super::{Resume, ServerIdentity, SlotPosition};
 use crate::lsn::Lsn;
 
 fn server(system_id: &str, timeline: u32, flush: u64) -> ServerIdentity {
-    ServerIdentity { system_id: system_id.to_owned(), timeline, flush_lsn: Lsn::new(flush) }
+    ServerIdentity {
+        system_id: system_id.to_owned(),
+        timeline,
+        flush_lsn: Lsn::new(flush),
+        slot: SlotPosition::default(),
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::control::{Control, ControlError};
+use crate::control::Control;
 use crate::lsn::Lsn;
 use crate::postgres_url::PostgresUrl;
 
@@ -25,12 +25,12 @@ pub(super) struct Watchdog {
 }
 
 impl Watchdog {
-    pub(super) async fn start(url: &PostgresUrl) -> Result<Watchdog, ControlError> {
-        let control = Control::connect(url).await?;
+    /// Goes on with a connection that is there, and makes new ones to `url`.
+    pub(super) fn start(url: PostgresUrl, control: Control) -> Watchdog {
         let server_lsn = Arc::new(AtomicU64::new(0));
         let (bark, reason) = watch::channel(None);
-        let task = tokio::spawn(watch_server(url.clone(), control, Arc::clone(&server_lsn), bark));
-        Ok(Watchdog { task, server_lsn, reason })
+        let task = tokio::spawn(watch_server(url, control, Arc::clone(&server_lsn), bark));
+        Watchdog { task, server_lsn, reason }
     }
 
     /// Ready once the server no longer answers, with the reason.

@@ -1,11 +1,13 @@
 //! Where an outbox table has the columns the options name.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use thiserror::Error;
 
-use super::fields::ValueKind;
 use super::options::RouterOptions;
-use super::placement::{Placement, Target};
+use super::placement::{NamedPlacement, Target};
+use super::value::ValueKind;
 use crate::pgoutput::{Cell, Relation};
 
 /// One table's columns by what they mean to the router; valid until the table is described anew.
@@ -13,7 +15,8 @@ use crate::pgoutput::{Cell, Relation};
 pub struct TableLayout {
     /// Schema-qualified name, for messages.
     pub(super) table: String,
-    pub(super) column_count: usize,
+    /// Its columns' names, in the order of a row's values.
+    pub(super) columns: Vec<String>,
     pub(super) id: Position,
     pub(super) key: Position,
     pub(super) payload: Position,
@@ -35,7 +38,7 @@ pub(super) struct Position {
 pub(super) struct PlacedColumn {
     pub(super) position: Position,
     pub(super) target: Target,
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
 }
 
 /// A table lacks a column that an option names.
@@ -53,11 +56,16 @@ pub struct LayoutError {
 }
 
 impl TableLayout {
-    pub(super) fn new(options: &RouterOptions, relation: &Relation) -> Result<TableLayout, LayoutError> {
+    pub(super) fn new(
+        options: &RouterOptions,
+        placements: &[NamedPlacement],
+        relation: &Relation,
+    ) -> Result<TableLayout, LayoutError> {
         let table = format!("{}.{}", relation.schema, relation.name);
         let find = |column: &str| {
             let index = relation.columns.iter().position(|candidate| candidate.name == column)?;
-            Some(Position { index, kind: ValueKind::of_type(relation.columns[index].type_id) })
+            let found = &relation.columns[index];
+            Some(Position { index, kind: ValueKind::of_type(found.type_id, found.type_modifier) })
         };
         let need = |column: &str, option: &'static str| {
             find(column).ok_or_else(|| LayoutError { table: table.clone(), column: column.to_owned(), option })
@@ -70,19 +78,22 @@ impl TableLayout {
             need(column, "table.field.event.schema.version")?;
         }
         let mut additional = Vec::new();
-        for placement in options.placements() {
+        for placement in placements {
             let option = match options.additional {
                 Some(_) => "table.fields.additional.placement",
                 None => "table.field.event.type",
             };
             match need(&placement.column, option) {
-                Ok(position) => additional.push(placed(position, &placement)),
+                Ok(position) => {
+                    let name = Arc::clone(&placement.name);
+                    additional.push(PlacedColumn { position, target: placement.target, name });
+                }
                 Err(error) if options.additional_error_on_missing => return Err(error),
                 Err(_) => {}
             }
         }
         Ok(TableLayout {
-            column_count: relation.columns.len(),
+            columns: relation.columns.iter().map(|column| column.name.clone()).collect(),
             id,
             key,
             payload,
@@ -109,8 +120,4 @@ impl TableLayout {
     pub fn table(&self) -> &str {
         &self.table
     }
-}
-
-fn placed(position: Position, placement: &Placement) -> PlacedColumn {
-    PlacedColumn { position, target: placement.target, name: placement.name().to_owned() }
 }

@@ -1,7 +1,5 @@
 //! The router's options under Debezium's names, typed.
 
-use std::str::FromStr;
-
 use thiserror::Error;
 
 use super::placement::{Placement, PlacementError, Target};
@@ -22,6 +20,16 @@ pub enum InvalidOperation {
     Fatal,
 }
 
+/// What becomes of a null within a payload that is expanded (`table.json.payload.null.behavior`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum JsonNull {
+    /// The member is left out.
+    #[default]
+    Ignore,
+    /// It stays a null.
+    OptionalBytes,
+}
+
 /// Which columns mean what, and how topics are named. The defaults are Debezium's but for `additional`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouterOptions {
@@ -40,8 +48,8 @@ pub struct RouterOptions {
     pub schema_version: Option<String>,
     /// `table.fields.additional.placement`. `None` is the default placement: the event type as header `type`.
     pub additional: Option<Vec<Placement>>,
-    /// `table.fields.additional.error.on.missing`: a placed column the table lacks stops the connector (default),
-    /// otherwise it is left out.
+    /// `table.field.additional.missing`: with `error` (default) a placed column the table lacks stops the connector,
+    /// with `ignore` it is left out. Also read under its older name, `table.fields.additional.error.on.missing`.
     pub additional_error_on_missing: bool,
     /// `route.by.field`: the column the topic is named by. Default `aggregatetype`.
     pub route_by: String,
@@ -50,7 +58,12 @@ pub struct RouterOptions {
     /// `route.topic.replacement`: the topic; `$1` and `${name}` are the regex's groups.
     /// Default `outbox.event.${routedByValue}`.
     pub topic_replacement: String,
-    /// `route.tombstone.on.empty.payload`: an empty text or bytea payload becomes a null value. A NULL one always does.
+    /// `table.expand.json.payload`: the value is the payload's JSON as Debezium's JsonConverter writes it, not its text.
+    pub expand_json_payload: bool,
+    /// `table.json.payload.null.behavior`, for a payload that is expanded.
+    pub json_null: JsonNull,
+    /// `route.tombstone.on.empty.payload`: a payload that is NULL or blank text becomes a null value, also where it
+    /// would be expanded or enveloped. Without either, a NULL one always does.
     pub tombstone_on_empty_payload: bool,
     /// `table.op.invalid.behavior`.
     pub invalid_operation: InvalidOperation,
@@ -77,8 +90,8 @@ pub enum OptionError {
     /// A part of `table.fields.additional.placement`.
     #[error("table.fields.additional.placement")]
     Placement(#[from] PlacementError),
-    /// Known to Debezium, not built here yet; ignoring it would change what consumers receive.
-    #[error("{name} = `{value}` is not supported yet; leave it out")]
+    /// Known to Debezium and not built here: ignoring it would change what consumers or traces show.
+    #[error("{name} = `{value}` is not supported; leave it out")]
     Unsupported {
         /// The option.
         name: String,
@@ -101,6 +114,8 @@ impl Default for RouterOptions {
             route_by: "aggregatetype".to_owned(),
             topic_regex: DEFAULT_TOPIC_REGEX.to_owned(),
             topic_replacement: "outbox.event.${routedByValue}".to_owned(),
+            expand_json_payload: false,
+            json_null: JsonNull::Ignore,
             tombstone_on_empty_payload: false,
             invalid_operation: InvalidOperation::Warn,
             span_context: "tracingspancontext".to_owned(),
@@ -125,23 +140,40 @@ impl RouterOptions {
             "table.field.event.timestamp" => self.event_timestamp = Some(column(name, value)?),
             "table.field.event.schema.version" => self.schema_version = Some(column(name, value)?),
             "table.fields.additional.placement" => self.additional = Some(Placement::parse_list(value)?),
+            "table.field.additional.missing" => {
+                self.additional_error_on_missing = choice(name, value, "error or ignore", |value| match value {
+                    "error" => Some(true),
+                    "ignore" => Some(false),
+                    _ => None,
+                })?;
+            }
             "table.fields.additional.error.on.missing" => self.additional_error_on_missing = switch(name, value)?,
             "route.by.field" => self.route_by = column(name, value)?,
             "route.topic.regex" => self.topic_regex = value.to_owned(),
             "route.topic.replacement" => self.topic_replacement = value.to_owned(),
             "route.tombstone.on.empty.payload" => self.tombstone_on_empty_payload = switch(name, value)?,
-            "table.op.invalid.behavior" => self.invalid_operation = value.parse()?,
+            "table.op.invalid.behavior" => {
+                self.invalid_operation = choice(name, value, "warn, error or fatal", |value| match value {
+                    "warn" => Some(InvalidOperation::Warn),
+                    "error" => Some(InvalidOperation::Error),
+                    "fatal" => Some(InvalidOperation::Fatal),
+                    _ => None,
+                })?;
+            }
             "tracing.span.context.field" => self.span_context = column(name, value)?,
-            "table.expand.json.payload" => {
-                if switch(name, value)? {
-                    return Err(unsupported(name, value));
-                }
-            }
+            "table.expand.json.payload" => self.expand_json_payload = switch(name, value)?,
             "table.json.payload.null.behavior" => {
-                if value != "ignore" {
-                    return Err(unsupported(name, value));
-                }
+                self.json_null = choice(name, value, "ignore or optional_bytes", |value| match value {
+                    "ignore" => Some(JsonNull::Ignore),
+                    "optional_bytes" => Some(JsonNull::OptionalBytes),
+                    _ => None,
+                })?;
             }
+            // A row without a context never starts a trace here, which is Debezium's default.
+            "tracing.with.context.field.only" if !switch(name, value)? => return Err(unsupported(name, value)),
+            "tracing.with.context.field.only" => {}
+            // Spans are named by OpenTelemetry's conventions.
+            "tracing.operation.name" => return Err(unsupported(name, value)),
             _ => return Err(OptionError::Unknown(name.to_owned())),
         }
         Ok(())
@@ -155,23 +187,6 @@ impl RouterOptions {
     }
 }
 
-impl FromStr for InvalidOperation {
-    type Err = OptionError;
-
-    fn from_str(text: &str) -> Result<InvalidOperation, OptionError> {
-        match text {
-            "warn" => Ok(InvalidOperation::Warn),
-            "error" => Ok(InvalidOperation::Error),
-            "fatal" => Ok(InvalidOperation::Fatal),
-            _ => Err(OptionError::Value {
-                name: "table.op.invalid.behavior".to_owned(),
-                value: text.to_owned(),
-                expected: "warn, error or fatal",
-            }),
-        }
-    }
-}
-
 fn column(name: &str, value: &str) -> Result<String, OptionError> {
     match value {
         "" => Err(OptionError::Value { name: name.to_owned(), value: String::new(), expected: "a column's name" }),
@@ -180,11 +195,17 @@ fn column(name: &str, value: &str) -> Result<String, OptionError> {
 }
 
 fn switch(name: &str, value: &str) -> Result<bool, OptionError> {
-    value.parse().map_err(|_| OptionError::Value {
-        name: name.to_owned(),
-        value: value.to_owned(),
-        expected: "true or false",
-    })
+    choice(name, value, "true or false", |value| value.parse().ok())
+}
+
+fn choice<C>(
+    name: &str,
+    value: &str,
+    expected: &'static str,
+    read: impl FnOnce(&str) -> Option<C>,
+) -> Result<C, OptionError> {
+    let wrong = || OptionError::Value { name: name.to_owned(), value: value.to_owned(), expected };
+    read(value).ok_or_else(wrong)
 }
 
 fn unsupported(name: &str, value: &str) -> OptionError {

@@ -1,5 +1,7 @@
 //! Where additional columns of the outbox table go: `column:header|envelope|partition[:alias]`.
 
+use std::sync::Arc;
+
 use thiserror::Error;
 
 /// One additional column and its place.
@@ -22,6 +24,14 @@ pub enum Target {
     Envelope,
     /// The partition's number.
     Partition,
+}
+
+/// A placement as it is used for every row: its name is shared by all records.
+#[derive(Debug)]
+pub(super) struct NamedPlacement {
+    pub(super) column: String,
+    pub(super) target: Target,
+    pub(super) name: Arc<str>,
 }
 
 /// A placement that cannot be read.
@@ -54,6 +64,10 @@ impl Placement {
     /// The name the value has where it goes.
     pub fn name(&self) -> &str {
         self.alias.as_deref().unwrap_or(&self.column)
+    }
+
+    pub(super) fn named(&self) -> NamedPlacement {
+        NamedPlacement { column: self.column.clone(), target: self.target, name: self.name().into() }
     }
 
     fn parse(item: &str) -> Result<Placement, PlacementError> {

@@ -9,23 +9,31 @@ const MICROS_PER_SECOND: i64 = 1_000_000;
 /// taken as UTC, as Debezium does. `None` for anything else, `infinity` and years before Christ included.
 pub(super) fn unix_micros(text: &str) -> Option<i64> {
     let (date, clock) = text.split_once(' ')?;
-    let mut date = date.splitn(3, '-');
-    let year = digits(date.next()?, 4..=6)?;
-    let month = digits(date.next()?, 2..=2)?;
-    let day = digits(date.next()?, 2..=2)?;
+    let days = unix_days(date)?;
     let (clock, offset) = match clock.find(['+', '-']) {
         Some(at) => (&clock[..at], offset_seconds(&clock[at..])?),
         None => (clock, 0),
     };
-    let (clock, fraction) = match clock.split_once('.') {
+    let micros = micros_of_day(clock)?;
+    (days * 86_400 - offset).checked_mul(MICROS_PER_SECOND)?.checked_add(micros)
+}
+
+/// Days since 1970-01-01 of `2026-01-02`. `None` for anything else, `infinity` and years before Christ included.
+pub(super) fn unix_days(text: &str) -> Option<i64> {
+    let mut date = text.splitn(3, '-');
+    let year = digits(date.next()?, 4..=7)?;
+    let month = digits(date.next()?, 2..=2)?;
+    let day = digits(date.next()?, 2..=2)?;
+    ((1..=12).contains(&month) && (1..=31).contains(&day)).then(|| days_since_epoch(year, month, day))
+}
+
+/// Microseconds since midnight of `03:04:05.678901`.
+pub(super) fn micros_of_day(text: &str) -> Option<i64> {
+    let (clock, fraction) = match text.split_once('.') {
         Some((clock, fraction)) => (clock, fraction_micros(fraction)?),
-        None => (clock, 0),
+        None => (text, 0),
     };
-    let seconds = clock_seconds(clock)?;
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    Some((days_since_epoch(year, month, day) * 86_400 + seconds - offset) * MICROS_PER_SECOND + fraction)
+    Some(clock_seconds(clock)? * MICROS_PER_SECOND + fraction)
 }
 
 /// `2026-01-02T03:04:05.678901Z` of microseconds since the Unix epoch.

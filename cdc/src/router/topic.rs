@@ -1,9 +1,14 @@
 //! The topic's name: `route.topic.regex` and `route.topic.replacement`, with the meaning they have in Java, where
 //! Debezium's configurations come from.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 use regex_lite::Regex;
 use thiserror::Error;
 
+use super::error::RouteError;
 use super::options::DEFAULT_TOPIC_REGEX;
 
 #[cfg(test)]
@@ -11,6 +16,9 @@ mod tests;
 
 /// Kafka's limit on a topic's name (`org.apache.kafka.common.internals.Topic`).
 const TOPIC_NAME_LENGTH_MAX: usize = 249;
+
+/// Values whose topic is remembered; beyond it they are worked out again.
+const REMEMBERED_MAX: usize = 1024;
 
 /// `route.topic.regex` or `route.topic.replacement` cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -43,6 +51,8 @@ pub(super) struct TopicRoute {
     /// None for the default regex, whose one group is the whole value.
     regexes: Option<Regexes>,
     replacement: Vec<Part>,
+    /// Topics by value: few, and the same again and again. Values are no longer than a topic's name can be.
+    remembered: Mutex<HashMap<Box<str>, Arc<str>>>,
 }
 
 #[derive(Debug)]
@@ -69,12 +79,35 @@ impl TopicRoute {
             true => None,
             false => Some(Regexes { whole: compile(&format!(r"\A(?:{regex})\z"))?, first }),
         };
-        Ok(TopicRoute { regexes, replacement })
+        Ok(TopicRoute { regexes, replacement, remembered: Mutex::default() })
     }
 
-    /// The topic for `value`. A value the regex does not match as a whole is the topic itself; of one that it
+    /// The topic for `value`.
+    ///
+    /// # Errors
+    /// [`RouteError::IllegalTopic`] for a name that Kafka would refuse.
+    pub(super) fn topic(&self, value: &str) -> Result<Arc<str>, RouteError> {
+        let mut remembered = self.remembered.lock();
+        if let Some(topic) = remembered.get(value) {
+            return Ok(Arc::clone(topic));
+        }
+        let topic = self.name(value);
+        if !is_legal(&topic) {
+            return Err(RouteError::IllegalTopic { topic: topic.chars().take(300).collect() });
+        }
+        let topic: Arc<str> = topic.into();
+        if value.len() <= TOPIC_NAME_LENGTH_MAX {
+            if remembered.len() >= REMEMBERED_MAX {
+                remembered.clear();
+            }
+            remembered.insert(value.into(), Arc::clone(&topic));
+        }
+        Ok(topic)
+    }
+
+    /// A value the regex does not match as a whole is the topic itself; of one that it
     /// does, the first match is replaced (Kafka's RegexRouter, which Debezium uses).
-    pub(super) fn topic(&self, value: &str) -> String {
+    fn name(&self, value: &str) -> String {
         let Some(regexes) = &self.regexes else {
             return self.expand(|_| value);
         };
@@ -104,7 +137,7 @@ impl TopicRoute {
 }
 
 /// Whether Kafka takes `name` as a topic: 1 to 249 of `a-z A-Z 0-9 . _ -`, and neither `.` nor `..`.
-pub(super) fn is_legal(name: &str) -> bool {
+pub(crate) fn is_legal(name: &str) -> bool {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     (1..=TOPIC_NAME_LENGTH_MAX).contains(&name.len()) && !matches!(name, "." | "..") && name.bytes().all(legal)
 }

@@ -1,11 +1,10 @@
 //! Rows one at a time, by the simple query protocol: it needs no prepared statement, which a pooler may lose, and sends
 //! every value as text.
 
-use std::future::poll_fn;
 use std::pin::Pin;
 
 use bytes::{Bytes, BytesMut};
-use futures_core::Stream;
+use futures_util::StreamExt;
 use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow, SimpleQueryStream};
 
 use crate::control::ControlError;
@@ -32,7 +31,7 @@ impl Rows {
     /// What the server says, or that it is gone.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<Cell>>, ControlError> {
         loop {
-            match poll_fn(|context| self.stream.as_mut().poll_next(context)).await {
+            match self.stream.next().await {
                 Some(Ok(SimpleQueryMessage::Row(row))) => return Ok(Some(cells(&row))),
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return Err(error.into()),

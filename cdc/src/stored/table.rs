@@ -40,7 +40,7 @@ pub(crate) async fn describe(client: &Client, tables: &[TableName]) -> Result<Ve
     let names: Vec<String> =
         tables.iter().map(|table| format!("({}, {})", literal(&table.schema), literal(&table.name))).collect();
     let query = format!(
-        "SELECT c.oid, n.nspname, c.relname, a.attname, a.atttypid
+        "SELECT c.oid, n.nspname, c.relname, a.attname, a.atttypid, a.atttypmod
          FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
          JOIN pg_attribute a ON a.attrelid = c.oid
          WHERE (n.nspname, c.relname) IN ({}) AND c.relkind IN ('r', 'p')
@@ -59,18 +59,20 @@ pub(crate) async fn describe(client: &Client, tables: &[TableName]) -> Result<Ve
 }
 
 fn relation<'r>(name: &TableName, rows: impl Iterator<Item = &'r SimpleQueryRow>) -> Result<Relation, TableError> {
-    let number = |row: &SimpleQueryRow, index: usize| -> Result<u32, TableError> {
-        let text = row.get(index).unwrap_or_default();
-        text.parse().map_err(|_| ControlError::Answer(text.to_owned()).into())
-    };
     let mut id = None;
     let mut columns = Vec::new();
     for row in rows {
         id = Some(number(row, 0)?);
-        columns.push(Column { name: row.get(3).unwrap_or_default().to_owned(), type_id: number(row, 4)? });
+        let name = row.get(3).unwrap_or_default().to_owned();
+        columns.push(Column { name, type_id: number(row, 4)?, type_modifier: number(row, 5)? });
     }
     let id = id.ok_or_else(|| TableError::Missing(name.clone()))?;
     Ok(Relation { id, schema: name.schema.clone(), name: name.name.clone(), columns })
+}
+
+fn number<N: std::str::FromStr>(row: &SimpleQueryRow, index: usize) -> Result<N, TableError> {
+    let text = row.get(index).unwrap_or_default();
+    text.parse().map_err(|_| ControlError::Answer(text.to_owned()).into())
 }
 
 impl Table {

@@ -34,6 +34,17 @@ impl TransactionIds {
         }
     }
 
+    /// The latest id of the rows, as SQL of type text; NULL where there are none.
+    pub(crate) fn latest(&self) -> String {
+        match self {
+            TransactionIds::Xmin { next } => {
+                format!("max(CASE WHEN {} THEN {next} - {} ELSE 0 END)::text", is_normal(), distance(*next))
+            }
+            // Servers before 16 have no max(xid8).
+            TransactionIds::Column(column) => format!("max({}::text::int8)::text", identifier(column)),
+        }
+    }
+
     /// Whether the id is `bound` or later, as SQL.
     pub(crate) fn at_least(&self, bound: u64) -> String {
         match self {

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod polling;
 mod recorder;
 mod recovery;
 mod routing;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use pillion_cdc::publish::{Cluster, Delivered, PublishError, Publisher};
 use pillion_cdc::router::OutboxEvent;
+use pillion_cdc::{Progress, SourceName};
 use tokio::sync::watch;
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -14,12 +15,20 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 #[derive(Clone)]
 pub(crate) struct Recorder {
     events: Arc<Mutex<Vec<OutboxEvent>>>,
+    committed: Arc<Mutex<Option<Progress>>>,
     accepting: Arc<watch::Sender<bool>>,
+}
+
+/// A connection to it: what was sent is recorded when it is committed.
+pub(crate) struct RecorderConnection {
+    recorder: Recorder,
+    open: Vec<OutboxEvent>,
+    progress: Option<Progress>,
 }
 
 impl Default for Recorder {
     fn default() -> Recorder {
-        Recorder { events: Arc::default(), accepting: Arc::new(watch::Sender::new(true)) }
+        Recorder { events: Arc::default(), committed: Arc::default(), accepting: Arc::new(watch::Sender::new(true)) }
     }
 }
 
@@ -49,27 +58,45 @@ impl Recorder {
 }
 
 impl Cluster for Recorder {
-    type Publisher = Recorder;
+    type Publisher = RecorderConnection;
 
-    async fn connect(&self) -> Result<Recorder, PublishError> {
-        Ok(self.clone())
+    async fn connect(&self, _source: &SourceName) -> Result<RecorderConnection, PublishError> {
+        let progress = self.committed.lock().expect("no test panics in here").clone();
+        Ok(RecorderConnection { recorder: self.clone(), open: Vec::new(), progress })
     }
 }
 
-impl Publisher for Recorder {
+impl Publisher for RecorderConnection {
     type Acknowledgement = Ready<Result<Delivered, PublishError>>;
+    type Outcome = Ready<Result<(), PublishError>>;
 
-    async fn ensure_topic(&self, _topic: &str) -> Result<(), PublishError> {
+    fn progress(&self) -> Option<&Progress> {
+        self.progress.as_ref()
+    }
+
+    async fn ensure_topic(&mut self, _topic: &str) -> Result<(), PublishError> {
         Ok(())
     }
 
-    async fn send(&self, event: OutboxEvent) -> Result<Self::Acknowledgement, PublishError> {
-        let mut accepting = self.accepting.subscribe();
+    async fn send(
+        &mut self,
+        event: OutboxEvent,
+        _wants_acknowledgement: bool,
+    ) -> Result<Option<Self::Acknowledgement>, PublishError> {
+        let mut accepting = self.recorder.accepting.subscribe();
         accepting.wait_for(|accepting| *accepting).await.expect("the sender is kept");
-        let mut events = self.events.lock().expect("no test panics in here");
-        events.push(event);
-        let offset = i64::try_from(events.len()).expect("few events");
-        Ok(ready(Ok(Delivered { partition: 0, offset })))
+        self.open.push(event);
+        Ok(Some(ready(Ok(Delivered { partition: 0, offset: 0 }))))
+    }
+
+    async fn commit(&mut self, progress: &Progress) -> Result<Self::Outcome, PublishError> {
+        self.recorder.events.lock().expect("no test panics in here").append(&mut self.open);
+        *self.recorder.committed.lock().expect("no test panics in here") = Some(progress.clone());
+        Ok(ready(Ok(())))
+    }
+
+    fn abort(&mut self) {
+        self.open.clear();
     }
 
     async fn close(self) {}

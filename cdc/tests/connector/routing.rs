@@ -8,7 +8,7 @@ use crate::{config, id, ids, insert, start};
 use pillion_test_postgres::Server;
 
 fn header(key: &str, value: &str) -> Header {
-    Header { key: key.to_owned(), value: Some(value.to_owned().into()) }
+    Header { key: key.into(), value: Some(value.to_owned().into()) }
 }
 
 #[tokio::test]
@@ -27,7 +27,7 @@ async fn a_committed_row_arrives_as_debeziums_router_would_send_it() -> Result<(
         .await?;
     let committed: f64 = client.query_one("select extract(epoch from now())::float8 * 1000", &[]).await?.try_get(0)?;
     let event = recorder.until_id("11111111-1111-1111-1111-111111111111").await.remove(0);
-    assert_eq!((event.topic.as_str(), event.partition), ("outbox.event.order", None));
+    assert_eq!((&*event.topic, event.partition), ("outbox.event.order", None));
     assert_eq!(event.key.as_deref(), Some(&b"42"[..]));
     assert_eq!(
         event.value.as_deref(),
@@ -128,7 +128,7 @@ async fn an_emitted_message_is_a_row_without_a_table() -> Result<()> {
     client.batch_execute(emit).await?;
     let events = recorder.until_id("m1").await;
     assert_eq!(events.len(), 1);
-    assert_eq!((events[0].topic.as_str(), events[0].key.as_deref()), ("outbox.event.order", Some(&b"9"[..])));
+    assert_eq!((&*events[0].topic, events[0].key.as_deref()), ("outbox.event.order", Some(&b"9"[..])));
     assert_eq!(events[0].value.as_deref(), Some(&br#"{"z": 1.50,  "a":[]}"#[..]));
     assert_eq!(events[0].headers, [header("id", "m1"), header("type", "Paid")]);
     running.stop().await?;

@@ -46,8 +46,9 @@ async fn each_missing_part_is_named_with_its_fix_until_nothing_is_missing() -> R
     assert!(matches!(&found[..], [CheckFailure::NotPublished { .. }, CheckFailure::NoSlot { .. }]), "{found:?}");
 
     client.batch_execute("drop table outbox").await?;
+    let setup = outbox::Setup { role: Some("relay".to_owned()), partitions: None };
     for _ in 0..2 {
-        outbox::apply(&server.url().parse()?, &config.source(), Some("relay")).await?;
+        outbox::apply(&server.url().parse()?, &config.source(), &setup).await?;
         assert_eq!(failures(&server, &config).await?, []);
     }
     Ok(())
@@ -59,7 +60,8 @@ async fn the_role_that_init_makes_is_enough_and_an_ordinary_one_is_not() -> Resu
     let client = server.connect().await?;
     let mut config = config(&server);
     config.auto_init = false;
-    outbox::apply(&config.postgres, &config.source(), Some("relay")).await?;
+    let setup = outbox::Setup { role: Some("relay".to_owned()), partitions: None };
+    outbox::apply(&config.postgres, &config.source(), &setup).await?;
     client.batch_execute("create role ordinary login").await?;
 
     config.postgres = server.url().replace("postgres@", "ordinary@").parse()?;

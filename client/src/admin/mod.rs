@@ -19,6 +19,7 @@ pub use description::{
 pub use error::AdminError;
 
 use crate::client::ClientShared;
+use crate::consumer::IsolationLevel;
 use crate::error::ClientError;
 use crate::offsets::{self, ListedOffset, Offset};
 
@@ -47,10 +48,27 @@ impl Admin {
     /// # Errors
     /// [`AdminError::Client`]: the topic is unknown, or some leader did not answer in time.
     pub async fn list_offsets(&self, topic: &str, offset: Offset) -> Result<Vec<ListedOffset>, AdminError> {
+        self.list(topic, offset, IsolationLevel::ReadUncommitted).await
+    }
+
+    /// The last stable offset of every partition of a topic: where readers of committed records end for now.
+    ///
+    /// # Errors
+    /// As [`Admin::list_offsets`].
+    pub async fn list_stable_offsets(&self, topic: &str) -> Result<Vec<ListedOffset>, AdminError> {
+        self.list(topic, Offset::Latest, IsolationLevel::ReadCommitted).await
+    }
+
+    async fn list(
+        &self,
+        topic: &str,
+        offset: Offset,
+        isolation: IsolationLevel,
+    ) -> Result<Vec<ListedOffset>, AdminError> {
         let wait = self.client.config.request_timeout;
         let known = self.client.metadata.topic(topic, false, wait).await?;
         let partitions = (0..known.partitions.len() as i32).map(|partition| (known.name.clone(), partition, offset));
-        let found = offsets::list(&self.client, partitions.collect(), 0, wait).await?;
+        let found = offsets::list(&self.client, partitions.collect(), isolation.code(), wait).await?;
         Ok(found.into_iter().map(|(_, listed)| listed).collect())
     }
 

@@ -53,7 +53,7 @@ pub(crate) const DATABASE_KEYS: [(&str, &str); 5] = [
 
 const OWN_BROKER_KEYS: [&str; 3] = [LOG_DIRS, LISTENERS, ADVERTISED_LISTENERS];
 
-const CONNECTOR_KEYS: [&str; 30] = [
+const CONNECTOR_KEYS: [&str; 38] = [
     POSTGRES_URL,
     "database.hostname",
     "database.port",
@@ -71,6 +71,14 @@ const CONNECTOR_KEYS: [&str; 30] = [
     "topic.creation.default.replication.factor",
     "delivery",
     "on.error",
+    "dead.letter.topic",
+    "adopt.slot",
+    "accept.timeline",
+    "source.mode",
+    "snapshot",
+    "poll.interval.ms",
+    "polling.column",
+    "polling.transaction.column",
     "max.bytes.in.flight",
     "max.row.bytes",
     "table.field.event.id",

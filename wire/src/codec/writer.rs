@@ -47,6 +47,11 @@ impl Writer {
         Self::default()
     }
 
+    /// Makes room for so many bytes at once, where their number is known: growing would take twice that for a moment.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.buffer.reserve(bytes);
+    }
+
     /// Whether lengths are compact and structs end with tagged fields.
     #[must_use]
     pub fn is_flexible(&self) -> bool {

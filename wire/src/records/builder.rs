@@ -44,9 +44,11 @@ impl BatchBuilder {
         }
         self.max_timestamp = self.max_timestamp.max(record.timestamp);
         let delta = record.timestamp.wrapping_sub(self.base_timestamp);
+        let bytes_max = Self::record_bytes_max(record);
+        self.records.reserve(bytes_max);
         write_record(&mut self.records, record, self.count, delta);
         self.count += 1;
-        self.bytes += Self::record_bytes_max(record);
+        self.bytes += bytes_max;
     }
 
     /// An upper bound of what a record adds, in bytes before compression.

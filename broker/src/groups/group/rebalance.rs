@@ -138,6 +138,7 @@ impl Group {
         );
         self.sync_deadline = Some(turn.now.monotonic.after(self.members.rebalance_timeout()));
         let member_ids: Vec<Arc<str>> = self.members.iter().map(|member| Arc::clone(&member.id)).collect();
+        turn.actions.reserve(member_ids.len());
         for member_id in member_ids {
             if let Some(waiter) = self.members.take_join(&member_id) {
                 turn.answer(waiter, Answer::Join(self.generation_answer(&member_id)));

@@ -5,12 +5,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use pillion_wire::ErrorCode;
 
 use super::super::action::{Answer, SyncAnswer, Then};
 use super::super::event::Sync;
 use super::super::limits::ASSIGNMENT_BYTES_MAX;
+use super::super::member::Member;
 use super::{Group, GroupState, Turn};
 
 impl Group {
@@ -67,6 +68,7 @@ impl Group {
     fn write_assignment(&mut self, sync: &Sync, turn: &mut Turn<'_>) {
         let given: HashMap<&str, &Bytes> =
             sync.assignments.iter().map(|(member_id, assignment)| (&**member_id, assignment)).collect();
+        let given_to = |member: &Member| given.get(&*member.id).map_or(&[][..], |assignment| assignment);
         let without = self.members.iter().filter(|member| !given.contains_key(&*member.id)).count();
         if without > 0 {
             tracing::warn!(
@@ -76,18 +78,14 @@ impl Group {
                 "the leader left members without an assignment: theirs is empty"
             );
         }
-        // Copies of their own, so that members do not keep the request's frame in memory.
-        let assignments: Vec<(Arc<str>, Bytes)> = self
-            .members
-            .iter()
-            .map(|member| {
-                let assignment = given.get(&*member.id).map(|bytes| Bytes::copy_from_slice(bytes)).unwrap_or_default();
-                (Arc::clone(&member.id), assignment)
-            })
-            .collect();
-        let by_id: HashMap<&str, &Bytes> =
-            assignments.iter().map(|(member_id, assignment)| (&**member_id, assignment)).collect();
-        let record = self.metadata_record(|member| by_id.get(&*member.id).copied().cloned().unwrap_or_default());
+        // A copy for all of them, so that members do not keep the request's frame in memory.
+        let mut copy = BytesMut::with_capacity(self.members.iter().map(|member| given_to(member).len()).sum());
+        self.members.iter().for_each(|member| copy.extend_from_slice(given_to(member)));
+        let mut copy = copy.freeze();
+        let assignments: Vec<(Arc<str>, Bytes)> =
+            self.members.iter().map(|member| (Arc::clone(&member.id), copy.split_to(given_to(member).len()))).collect();
+        let mut in_order = assignments.iter();
+        let record = self.metadata_record(|_| in_order.next().map(|(_, bytes)| bytes.clone()).unwrap_or_default());
         self.is_assignment_in_flight = true;
         turn.persist(&self.id, vec![record], Then::Assign { generation: self.generation, assignments });
     }

@@ -151,7 +151,7 @@ impl World {
         state.parked = Some(waiter);
         self.waiting.push(waiter);
         let assignments = if state.is_leader {
-            state.members.iter().map(|member| (Arc::clone(&member.member_id), share_of(member).into())).collect()
+            state.members.iter().map(|member| (member.member_id.to_string(), share_of(member).into())).collect()
         } else {
             Vec::new()
         };

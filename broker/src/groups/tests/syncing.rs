@@ -82,7 +82,7 @@ fn syncs_of_others_than_current_members_are_refused() {
     check(&|sync| sync.protocol_name = Some(Arc::from("sticky")), ErrorCode::InconsistentGroupProtocol);
     check(&|sync| sync.protocol_name = None, ErrorCode::None);
     check(
-        &|sync| sync.assignments = vec![(Arc::from(""), vec![0; ASSIGNMENT_BYTES_MAX + 1].into())],
+        &|sync| sync.assignments = vec![(String::new(), vec![0; ASSIGNMENT_BYTES_MAX + 1].into())],
         ErrorCode::UnknownServerError,
     );
 }

@@ -7,7 +7,7 @@ use pillion_test_postgres::Server;
 use super::{made_at, slot_made_at, slot_state, until_slot_is_free};
 use crate::control::Control;
 use crate::lsn::Lsn;
-use crate::outbox::{Source, apply_with, init_sql};
+use crate::outbox::{Setup, Source, apply_with, init_sql};
 use crate::postgres_url::PostgresUrl;
 
 fn source() -> Source {
@@ -35,7 +35,7 @@ async fn a_slot_that_init_makes_is_known_to_be_new_until_somebody_reads_from_it(
     assert_eq!(slot_made_at(&control, &source()).await.unwrap(), None);
     assert_eq!(slot_state(&control, "pillion").await.unwrap(), None);
 
-    apply_with(&control, &source(), None).await.unwrap();
+    apply_with(&control, &source(), &Setup::default()).await.unwrap();
     let state = slot_state(&control, "pillion").await.unwrap().unwrap();
     assert_eq!(
         (state.kind.as_str(), state.plugin.as_str(), state.database.as_str()),
@@ -48,7 +48,7 @@ async fn a_slot_that_init_makes_is_known_to_be_new_until_somebody_reads_from_it(
     // Run again, as psql would run what is printed, it neither makes a slot nor records one.
     let moved = "create table t (); select pg_replication_slot_advance('pillion', pg_current_wal_lsn())";
     control.client().batch_execute(moved).await.unwrap();
-    for statement in init_sql(&source(), Some("relay")).split("\n\n") {
+    for statement in init_sql(&source(), &Setup::default()).split("\n\n") {
         control.client().batch_execute(statement).await.unwrap();
     }
     let now = slot_state(&control, "pillion").await.unwrap().unwrap();
@@ -78,7 +78,7 @@ async fn a_slot_whose_making_cannot_be_recorded_is_not_left_behind() {
         .unwrap();
     let url: PostgresUrl = server.url().replace("postgres@", "somebody@").parse().unwrap();
     let control = Control::connect(&url).await.unwrap();
-    let error = apply_with(&control, &source(), None).await.unwrap_err();
+    let error = apply_with(&control, &source(), &Setup::default()).await.unwrap_err();
     assert!(crate::causes::text(&error).contains("must be owner of publication"), "{error:?}");
     assert_eq!(slot_state(&control, "pillion").await.unwrap(), None);
 }
@@ -89,7 +89,7 @@ async fn waiting_for_a_slot_ends_when_its_holder_leaves() {
     let url: PostgresUrl = server.url().parse().unwrap();
     let control = Control::connect(&url).await.unwrap();
     until_slot_is_free(&control, "pillion").await.unwrap();
-    apply_with(&control, &source(), None).await.unwrap();
+    apply_with(&control, &source(), &Setup::default()).await.unwrap();
     let publication = crate::quoting::identifier(&source().publication);
     let config = ReplicationConfig::new(url.host(), url.user(), "", url.database(), "pillion", publication);
     let mut holder = ReplicationClient::connect(config.with_port(url.port())).await.unwrap();

@@ -1,3 +1,4 @@
+use std::future::{Ready, ready};
 use std::task::{Context, Poll, Waker};
 
 use proptest::prelude::*;
@@ -5,7 +6,9 @@ use tokio::sync::oneshot;
 
 use super::{InFlight, InFlightRow, Settled};
 use crate::connector::row::RowPosition;
+use crate::connector::unit::Reached;
 use crate::lsn::Lsn;
+use crate::progress::Progress;
 use crate::publish::{Delivered, PublishError};
 
 /// An acknowledgement a test gives when it likes.
@@ -19,20 +22,34 @@ impl Future for Acknowledgement {
     }
 }
 
+type Queue = InFlight<Acknowledgement, Ready<Result<(), PublishError>>>;
 type Sender = oneshot::Sender<Result<Delivered, PublishError>>;
 
-fn push(queue: &mut InFlight<Acknowledgement>, bytes: usize) -> Sender {
+fn push(queue: &mut Queue, bytes: usize) -> Sender {
     let (sender, receiver) = oneshot::channel();
     let position = RowPosition { table: "t".into(), commit_lsn: Lsn::ZERO, ordinal: 1, id: None };
     queue.push_row(InFlightRow { acknowledgement: Acknowledgement(receiver), bytes, position, span: None });
     sender
 }
 
+fn commit(queue: &mut Queue, end_lsn: u64) {
+    let progress = Progress {
+        system_id: String::new(),
+        timeline: 1,
+        commit_lsn: Lsn::ZERO,
+        ordinal: 0,
+        end_lsn: Lsn::new(end_lsn),
+        last_event_id: None,
+        snapshot: None,
+    };
+    queue.push_commit(ready(Ok(())), Reached { progress, commit_time_micros: 0, transactions: 1, rows: 0 });
+}
+
 fn acknowledge(sender: Sender) {
     assert!(sender.send(Ok(Delivered { partition: 0, offset: 0 })).is_ok());
 }
 
-fn poll(queue: &mut InFlight<Acknowledgement>) -> Option<Settled> {
+fn poll(queue: &mut Queue) -> Option<Settled> {
     match queue.poll_next(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(settled) => Some(settled),
         Poll::Pending => None,
@@ -41,18 +58,18 @@ fn poll(queue: &mut InFlight<Acknowledgement>) -> Option<Settled> {
 
 fn boundary(settled: Option<Settled>) -> Option<u64> {
     match settled {
-        Some(Settled::Boundary(lsn)) => Some(lsn.as_u64()),
+        Some(Settled::Commit(reached, Ok(()))) => Some(reached.progress.end_lsn.as_u64()),
         _ => None,
     }
 }
 
 #[test]
 fn a_position_waits_for_every_row_before_it_also_of_earlier_transactions() {
-    let mut queue = InFlight::new(1000);
+    let mut queue = Queue::new(1000);
     let first = push(&mut queue, 1);
-    queue.push_boundary(Lsn::new(10));
+    commit(&mut queue, 10);
     let second = push(&mut queue, 1);
-    queue.push_boundary(Lsn::new(20));
+    commit(&mut queue, 20);
     acknowledge(second);
     assert!(poll(&mut queue).is_none(), "the second row is stored, the first is not");
     acknowledge(first);
@@ -64,18 +81,26 @@ fn a_position_waits_for_every_row_before_it_also_of_earlier_transactions() {
 }
 
 #[test]
-fn boundaries_without_rows_between_become_the_latest() {
-    let mut queue = InFlight::<Acknowledgement>::new(1000);
-    for lsn in [10, 30, 20] {
-        queue.push_boundary(Lsn::new(lsn));
-    }
-    assert_eq!(boundary(poll(&mut queue)), Some(30));
+fn rows_behind_the_last_commit_can_be_given_up() {
+    let mut queue = Queue::new(1000);
+    let first = push(&mut queue, 1);
+    commit(&mut queue, 10);
+    let _second = push(&mut queue, 400);
+    let _third = push(&mut queue, 700);
+    assert!(!queue.has_room());
+    queue.forget_uncommitted();
+    assert!(queue.has_room());
+    acknowledge(first);
+    assert!(matches!(poll(&mut queue), Some(Settled::Row { .. })));
+    assert_eq!(queue.commits(), 1);
+    assert_eq!(boundary(poll(&mut queue)), Some(10));
     assert!(queue.is_empty());
+    assert_eq!(queue.commits(), 0);
 }
 
 #[test]
 fn room_is_counted_in_bytes_and_comes_back() {
-    let mut queue = InFlight::new(100);
+    let mut queue = Queue::new(100);
     let large = push(&mut queue, 500);
     assert!(!queue.has_room(), "one row larger than the bound is let through, and nothing beside it");
     acknowledge(large);
@@ -85,9 +110,9 @@ fn room_is_counted_in_bytes_and_comes_back() {
 
 #[test]
 fn after_a_failed_row_no_position_is_left() {
-    let mut queue = InFlight::new(100);
+    let mut queue = Queue::new(100);
     let row = push(&mut queue, 1);
-    queue.push_boundary(Lsn::new(10));
+    commit(&mut queue, 10);
     assert!(row.send(Err(PublishError::Unavailable("gone".into()))).is_ok());
     assert!(matches!(poll(&mut queue), Some(Settled::Row { result: Err(_), .. })));
     queue.clear();
@@ -102,12 +127,12 @@ proptest! {
         entries in proptest::collection::vec(any::<bool>(), 1..40),
         order in any::<u64>(),
     ) {
-        let mut queue = InFlight::new(usize::MAX);
+        let mut queue = Queue::new(usize::MAX);
         let mut rows = Vec::new();
         for (at, is_row) in entries.iter().enumerate() {
             match is_row {
                 true => rows.push((at, push(&mut queue, 1))),
-                false => queue.push_boundary(Lsn::new(at as u64)),
+                false => commit(&mut queue, at as u64),
             }
         }
         let (mut order, mut confirmed) = (order, None);

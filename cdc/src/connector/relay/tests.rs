@@ -19,7 +19,7 @@ const COMMIT_TIME_MICROS: i64 = 1_796_010_343_409_670;
 
 fn event(context: Option<&str>) -> OutboxEvent {
     OutboxEvent {
-        topic: "outbox.event.order".to_owned(),
+        topic: "outbox.event.order".into(),
         partition: None,
         key: Some(Bytes::from_static(b"42")),
         value: Some(Bytes::from_static(b"{}")),
@@ -36,7 +36,7 @@ fn position() -> RowPosition {
 
 fn traceparent(event: &OutboxEvent) -> String {
     let headers = event.record_headers();
-    let value = headers.iter().find(|header| header.key == "traceparent").and_then(|header| header.value.clone());
+    let value = headers.iter().find(|header| &*header.key == "traceparent").and_then(|header| header.value.clone());
     String::from_utf8(value.expect("a traceparent").to_vec()).unwrap()
 }
 
@@ -90,7 +90,7 @@ fn the_record_carries_the_span_and_keeps_tracestate_and_baggage() {
     let mut event = event(Some(&properties));
     let spans = recorded(&mut event, drop);
     assert_eq!(traceparent(&event), format!("00-{TRACE_ID}-{}-01", spans[0].span_context.span_id()));
-    let header = |key: &str, value: &'static str| Header { key: key.to_owned(), value: Some(value.into()) };
+    let header = |key: &str, value: &'static str| Header { key: key.into(), value: Some(value.into()) };
     assert_eq!(event.record_headers()[1..], [header("tracestate", "vendor=1"), header("baggage", "k=v")]);
 }
 

@@ -34,3 +34,14 @@ fn other_texts_are_refused() {
         assert_eq!(Window::parse(wrong), Err(WindowError), "{}", &wrong[..wrong.len().min(60)]);
     }
 }
+
+#[test]
+fn the_horizon_stops_at_open_transactions_and_behind_the_latest_row_and_never_goes_back() {
+    // Nothing is open: up to the latest row, for ids behind it may be given out again.
+    assert_eq!(seen(5, &[]).next(20, 12, []), seen(13, &[]));
+    // Transaction 10 is open; those above it that have rows are named.
+    assert_eq!(seen(5, &[]).next(10, 12, [10, 12]), seen(10, &[10, 12]));
+    assert_eq!(seen(10, &[12]).next(14, 12, [12]), seen(13, &[]));
+    // After a crash ids start over below what was given out, and above what was seen.
+    assert_eq!(seen(13, &[]).next(13, 0, []), seen(13, &[]));
+}

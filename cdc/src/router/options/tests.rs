@@ -1,4 +1,4 @@
-use super::{InvalidOperation, OptionError, RouterOptions};
+use super::{InvalidOperation, JsonNull, OptionError, RouterOptions};
 use crate::router::{Placement, Target};
 
 fn set(name: &str, value: &str) -> Result<RouterOptions, OptionError> {
@@ -19,15 +19,48 @@ fn debezium_names_set_the_typed_options() {
 }
 
 #[test]
-fn options_at_their_default_are_taken_even_where_others_are_not_supported() {
-    assert_eq!(set("table.expand.json.payload", "false"), Ok(RouterOptions::default()));
-    assert_eq!(set("table.json.payload.null.behavior", "ignore"), Ok(RouterOptions::default()));
+fn every_option_of_debezium_is_taken_at_its_default() {
+    for (name, value) in [
+        ("table.field.event.id", "id"),
+        ("table.field.event.key", "aggregateid"),
+        ("table.field.event.type", "type"),
+        ("table.field.event.payload", "payload"),
+        ("table.field.additional.missing", "error"),
+        ("table.expand.json.payload", "false"),
+        ("table.json.payload.null.behavior", "ignore"),
+        ("table.op.invalid.behavior", "warn"),
+        ("route.by.field", "aggregatetype"),
+        ("route.topic.regex", "(?<routedByValue>.*)"),
+        ("route.topic.replacement", "outbox.event.${routedByValue}"),
+        ("route.tombstone.on.empty.payload", "false"),
+        ("tracing.span.context.field", "tracingspancontext"),
+        ("tracing.with.context.field.only", "true"),
+    ] {
+        assert_eq!(set(name, value), Ok(RouterOptions::default()), "{name}");
+    }
 }
 
 #[test]
-fn an_option_that_would_change_records_is_refused_rather_than_ignored() {
-    for (name, value) in [("table.expand.json.payload", "true"), ("table.json.payload.null.behavior", "optional_bytes")]
-    {
+fn what_is_placed_and_missing_is_an_error_or_left_out_under_both_names() {
+    for (name, error, ignore) in [
+        ("table.field.additional.missing", "error", "ignore"),
+        ("table.fields.additional.error.on.missing", "true", "false"),
+    ] {
+        assert!(set(name, error).unwrap().additional_error_on_missing);
+        assert!(!set(name, ignore).unwrap().additional_error_on_missing);
+    }
+}
+
+#[test]
+fn a_payload_is_expanded_as_asked() {
+    assert!(set("table.expand.json.payload", "true").unwrap().expand_json_payload);
+    let nulls = set("table.json.payload.null.behavior", "optional_bytes").unwrap().json_null;
+    assert_eq!(nulls, JsonNull::OptionalBytes);
+}
+
+#[test]
+fn an_option_that_would_change_traces_is_refused_rather_than_ignored() {
+    for (name, value) in [("tracing.with.context.field.only", "false"), ("tracing.operation.name", "read")] {
         assert!(matches!(set(name, value), Err(OptionError::Unsupported { .. })), "{name}");
     }
 }
@@ -36,6 +69,8 @@ fn an_option_that_would_change_records_is_refused_rather_than_ignored() {
 fn wrong_values_and_names_are_refused() {
     assert!(matches!(set("route.tombstone.on.empty.payload", "yes"), Err(OptionError::Value { .. })));
     assert!(matches!(set("table.op.invalid.behavior", "panic"), Err(OptionError::Value { .. })));
+    assert!(matches!(set("table.field.additional.missing", "warn"), Err(OptionError::Value { .. })));
+    assert!(matches!(set("table.json.payload.null.behavior", "keep"), Err(OptionError::Value { .. })));
     assert!(matches!(set("table.field.event.id", ""), Err(OptionError::Value { .. })));
     assert_eq!(set("route.topic", "x"), Err(OptionError::Unknown("route.topic".to_owned())));
 }

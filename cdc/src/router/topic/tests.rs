@@ -5,7 +5,7 @@ use crate::router::options::DEFAULT_TOPIC_REGEX;
 
 fn check(regex: &str, replacement: &str, value: &str, topic: &str) {
     let route = TopicRoute::new(regex, replacement).expect(replacement);
-    assert_eq!(route.topic(value), topic, "{regex} {replacement} {value}");
+    assert_eq!(route.name(value), topic, "{regex} {replacement} {value}");
 }
 
 #[test]
@@ -60,7 +60,7 @@ proptest! {
     #[test]
     fn any_replacement_and_value_never_panic(replacement in "\\PC{0,24}", value in "\\PC{0,24}") {
         if let Ok(route) = TopicRoute::new("(.)(?<rest>.*)", &replacement) {
-            let _ = route.topic(&value);
+            let _ = route.name(&value);
         }
     }
 }

@@ -196,7 +196,7 @@ impl Node {
             generation,
             protocol_type: None,
             protocol_name: None,
-            assignments: vec![(Arc::clone(member_id), "everything".into())],
+            assignments: vec![(member_id.to_string(), "everything".into())],
         };
         self.shard(group_id).sync(&Arc::from(group_id), sync, reply);
         answer(told).await

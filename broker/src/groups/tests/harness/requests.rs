@@ -74,7 +74,7 @@ impl Harness {
             protocol_name: None,
             assignments: assignments
                 .iter()
-                .map(|(member_id, assignment)| (Arc::from(*member_id), Bytes::from((*assignment).to_owned())))
+                .map(|(member_id, assignment)| ((*member_id).to_owned(), Bytes::from((*assignment).to_owned())))
                 .collect(),
         };
         self.sync_with(sync)
