@@ -332,6 +332,10 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
                 }
                 Ok(())
             }
+            ReplicationEvent::Snapshot(snapshot) => {
+                self.unit.set_snapshot(snapshot);
+                Ok(())
+            }
             ReplicationEvent::Message(message) => self.message(message).await,
         }
     }
