@@ -35,8 +35,9 @@ mod quoting;
 mod replication;
 pub mod router;
 mod status;
+mod topic_creation;
 
-pub use config::{ConfigError, ConnectorConfig, Delivery, OnError};
+pub use config::{ConfigError, ConnectorConfig, Delivery, OnError, OnPartitionsChanged};
 pub use connector::{Connector, ConnectorError, RowPosition};
 pub use control::ControlError;
 pub use lsn::{Lsn, ParseLsnError};
@@ -44,3 +45,4 @@ pub use postgres_url::{PostgresUrl, PostgresUrlError};
 pub use progress::{Progress, SourceName, StartError};
 pub use quoting::{TableName, TableNameError};
 pub use status::{Snapshot, State, Status};
+pub use topic_creation::{TopicCreation, TopicCreationError, TopicSettings};
