@@ -32,9 +32,11 @@ mod postgres_url;
 mod progress;
 pub mod publish;
 mod quoting;
+mod refusal;
 mod replication;
 pub mod router;
 mod status;
+mod tls;
 mod topic_creation;
 
 pub use config::{ConfigError, ConnectorConfig, Delivery, OnError, OnPartitionsChanged};

@@ -7,6 +7,7 @@
 //! channel counts against the connector's own bound. When the channel is full the crate goes on sending status, so a
 //! slow broker never makes Postgres drop the connection.
 
+use std::io::ErrorKind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ use crate::pgoutput::{self, Message};
 use crate::postgres_url::PostgresUrl;
 use crate::progress::Progress;
 use crate::quoting;
+use crate::refusal;
+use crate::tls::{self, NegotiationError};
 
 /// Enough for the reader and the router to work side by side, few enough that a channel of large rows stays small.
 const EVENTS_MAX: usize = 256;
@@ -64,25 +67,19 @@ pub(crate) struct PostgresSession {
 }
 
 impl PostgresSource {
-    fn config(&self) -> ReplicationConfig {
+    /// How to reach the server: itself, or the folder of the socket that leads to it through TLS.
+    fn config(&self, host: String) -> ReplicationConfig {
         let url = &self.url;
         // Quoted, for unquoted names in the list are folded to lower case.
         let publication = quoting::identifier(&self.source.publication);
-        ReplicationConfig::new(
-            url.host(),
-            url.user(),
-            url.password(),
-            url.database(),
-            self.source.slot.as_str(),
-            publication,
-        )
-        .with_port(url.port())
-        .with_status_interval(STATUS_INTERVAL)
-        .with_wakeup_interval(IDLE_STATUS_INTERVAL)
-        .with_buffer_size(EVENTS_MAX)
-        .with_options(SESSION_OPTIONS)
-        .with_max_message_size(self.row_bytes_max)
-        .with_application_name(format!("pillion {}", self.source.slot))
+        ReplicationConfig::new(host, url.user(), url.password(), url.database(), self.source.slot.as_str(), publication)
+            .with_port(url.port())
+            .with_status_interval(STATUS_INTERVAL)
+            .with_wakeup_interval(IDLE_STATUS_INTERVAL)
+            .with_buffer_size(EVENTS_MAX)
+            .with_options(SESSION_OPTIONS)
+            .with_max_message_size(self.row_bytes_max)
+            .with_application_name(format!("pillion {}", self.source.slot))
     }
 }
 
@@ -158,9 +155,13 @@ impl PostgresSource {
 
     /// An authenticated session that has not started streaming.
     async fn connect(&self, start: Lsn) -> Result<(ServerIdentity, ReplicationClient), PgWireError> {
-        let config = self.config().with_start_lsn(pgwire_replication::Lsn::from_u64(start.as_u64()));
+        let tunnel = tls::open_tunnel(&self.url).await.map_err(of_negotiation)?;
+        let host = tunnel.as_ref().map_or_else(|| self.url.address(), |folder| folder.path().display().to_string());
+        let config = self.config(host).with_start_lsn(pgwire_replication::Lsn::from_u64(start.as_u64()));
         let mut client = ReplicationClient::connect_gated(config).await?;
         let answer = client.identify_system().await?;
+        // The library is through: the folder has done its work.
+        drop(tunnel);
         let flush_lsn = Lsn::new(answer.xlogpos.as_u64());
         let (system_id, timeline) = (answer.system_id, answer.timeline);
         Ok((ServerIdentity { system_id, timeline, flush_lsn, slot: SlotPosition::default() }, client))
@@ -220,6 +221,14 @@ fn of_control(error: ControlError) -> ReplicationError {
     ReplicationError::Refused { reason: causes::text(&error), hint: "" }
 }
 
+/// As the library would say it.
+fn of_negotiation(error: NegotiationError) -> PgWireError {
+    match error {
+        NegotiationError::Io(error) => PgWireError::from(error),
+        other => PgWireError::Tls(causes::text(&other)),
+    }
+}
+
 /// The crate's event as ours; it decodes transaction boundaries and emitted messages by itself.
 fn translate(event: Event) -> Result<Option<ReplicationEvent>, ReplicationError> {
     let lsn = |lsn: pgwire_replication::Lsn| Lsn::new(lsn.as_u64());
@@ -253,7 +262,7 @@ fn explain(error: PgWireError, row_bytes_max: usize) -> ReplicationError {
         PgWireError::MessageTooLarge { payload_bytes, .. } => {
             ReplicationError::RowTooLarge { bytes: payload_bytes, limit: row_bytes_max }
         }
-        PgWireError::Auth(reason) => ReplicationError::Refused { reason, hint: "" },
+        PgWireError::Auth(reason) | PgWireError::Tls(reason) => ReplicationError::Refused { reason, hint: "" },
         PgWireError::Server(reason) => {
             let has_state = |states: &[&str]| states.iter().any(|state| reason.contains(&format!("SQLSTATE {state}")));
             if has_state(&["55006"]) {
@@ -264,17 +273,12 @@ fn explain(error: PgWireError, row_bytes_max: usize) -> ReplicationError {
             if has_state(&["57P01", "57P02", "57P03", "57P05", "53", "08", "58"]) {
                 return ReplicationError::Lost(reason.into());
             }
-            let hint = match () {
-                () if reason.contains("pg_hba.conf") => {
-                    "; allow the role in pg_hba.conf (a `host` line for the database, `replication` is not needed for logical slots)"
-                }
-                () if reason.contains("unsupported startup parameter") => {
-                    "; a connection pooler stands between: connect to Postgres itself"
-                }
-                () => "",
-            };
+            let hint = refusal::hint(&reason);
             ReplicationError::Refused { reason, hint }
         }
+        PgWireError::Io(error) if error.kind() == ErrorKind::UnexpectedEof => ReplicationError::Lost(
+            "the server closed the stream without a word: its log says why (if `terminating walsender process due to replication timeout`, raise wal_sender_timeout)".into(),
+        ),
         other => ReplicationError::Lost(other.into()),
     }
 }

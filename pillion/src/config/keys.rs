@@ -113,7 +113,8 @@ const ENVIRONMENT_ALIASES: [(&str, &str); 5] = [
 ];
 
 /// Variables that something else than the configuration reads.
-const OTHER_VARIABLES: [&str; 4] = ["PILLION_CONFIG", "PILLION_LOG", "PILLION_LOG_FORMAT", "PILLION_POSTGRES_BINARIES"];
+const OTHER_VARIABLES: [&str; 5] =
+    ["PILLION_COMMAND_CONFIG", "PILLION_CONFIG", "PILLION_LOG", "PILLION_LOG_FORMAT", "PILLION_POSTGRES_BINARIES"];
 
 /// How like a known key an unknown one must be (Jaro-Winkler, 0 to 1) for the known one to be suggested.
 const SIMILARITY_MIN: f64 = 0.8;
