@@ -7,6 +7,7 @@ mod recorder;
 mod recovery;
 mod routing;
 mod setup;
+mod tables;
 mod tls;
 
 use std::time::{Duration, Instant};

@@ -14,7 +14,7 @@ struct Layer {
     never: &'static [&'static str],
 }
 
-const LAYERS: [Layer; 9] = [
+const LAYERS: [Layer; 11] = [
     Layer { folder: "wire/derive", may: &[], never: &[] },
     Layer { folder: "wire", may: &["pillion-wire-derive"], never: &[] },
     Layer { folder: "client", may: &["pillion-wire"], never: &["pillion-cdc"] },
@@ -25,6 +25,12 @@ const LAYERS: [Layer; 9] = [
         folder: "pillion",
         may: &["pillion-broker", "pillion-cdc", "pillion-client", "pillion-trace-context", "pillion-wire"],
         never: &[],
+    },
+    Layer { folder: "outbox", may: &[], never: &["pillion-broker", "pillion-cdc", "pillion-client"] },
+    Layer {
+        folder: "examples/outbox/rust",
+        may: &["pillion-outbox"],
+        never: &["pillion-broker", "pillion-cdc", "pillion-client", "pillion-trace-context", "pillion-wire"],
     },
     Layer {
         folder: "bench",
