@@ -54,7 +54,7 @@ pub(crate) const DATABASE_KEYS: [(&str, &str); 5] = [
 
 const OWN_BROKER_KEYS: [&str; 3] = [LOG_DIRS, LISTENERS, ADVERTISED_LISTENERS];
 
-const CONNECTOR_KEYS: [&str; 33] = [
+const CONNECTOR_KEYS: [&str; 38] = [
     POSTGRES_URL,
     "database.hostname",
     "database.port",
@@ -75,6 +75,11 @@ const CONNECTOR_KEYS: [&str; 33] = [
     "dead.letter.topic",
     "adopt.slot",
     "accept.timeline",
+    "source.mode",
+    "snapshot",
+    "poll.interval.ms",
+    "polling.column",
+    "polling.transaction.column",
     "max.bytes.in.flight",
     "max.row.bytes",
     "table.field.event.id",
