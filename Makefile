@@ -5,7 +5,7 @@ CARGO ?= cargo
 BUILD := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-needs lint format bench backlog bench-zero-copy build-bench simulate fuzz suites
+.PHONY: help demo build test test-needs lint format bench bench-cdc backlog bench-zero-copy build-bench simulate fuzz outbox-examples suites
 
 help: ## List what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 18
@@ -38,6 +38,9 @@ BENCH = $(BUILD)/release/pillion-bench
 bench: build-bench ## Measure the broker; with KAFKA_HOME=DIR beside Apache Kafka; QUICK=1 for a short look
 	@$(BENCH) suite --directory $(BUILD)/bench $(if $(filter-out 0 no false,$(QUICK)),--quick) $(BENCH_FLAGS)
 
+bench-cdc: build-bench ## Measure the connector beside the walsender alone; KAFKA_HOME=DIR, DEBEZIUM=PROGRAM beside those; QUICK=1
+	@$(BENCH) cdc --directory $(BUILD)/bench $(if $(filter-out 0 no false,$(QUICK)),--quick) $(BENCH_CDC_FLAGS)
+
 backlog: build-bench ## Fill a log in little memory, read it back and check it; SIZE=18G
 	@$(BENCH) backlog --directory $(BUILD)/bench $(if $(SIZE),--size $(SIZE)) $(BACKLOG_FLAGS)
 
@@ -53,6 +56,11 @@ simulate: ## The log against a plain model on a failing disk, until it breaks; S
 
 fuzz: ## Whatever reads bytes from outside against bytes of all kinds, a minute each; FUZZ_SECONDS=60
 	@CARGO="$(CARGO)" FUZZ_SECONDS="$(FUZZ_SECONDS)" FUZZ_TARGETS="$(FUZZ_TARGETS)" bash fuzz/run.sh
+
+outbox-examples: ## The outbox programs that fetch packages: Rust with sqlx, Python, Go, Node.js, Java; ONLY=go
+	$(CARGO) build --package pillion
+	$(CARGO) test --package pillion-outbox --features sqlx/runtime-tokio
+	$(CARGO) test --package pillion-tests --test end_to_end -- --ignored outbox_examples::an_outbox_in_$(ONLY)
 
 suites: ## Other projects' test suites against target/debug/pillion (or PILLION=…); SUITES=path/to/suite, ONLY="rdkafka …"
 	@test -n "$(PILLION)" || $(CARGO) build --package pillion

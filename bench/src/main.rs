@@ -7,6 +7,7 @@
 //! server              brokers under test: ours, Apache Kafka, the null broker ── children
 //! suite, limits       `make bench`: rounds, medians, a table beside the goals
 //! backlog             `make backlog`: a full log in little memory, read back and checked
+//! cdc                 `make bench-cdc`: the outbox connector beside the walsender alone, Kafka and Debezium
 //! zero_copy           `make bench-zero-copy`: which system calls move bytes best
 //! ```
 //!
@@ -16,6 +17,7 @@
 
 mod backlog;
 mod batch;
+mod cdc;
 mod children;
 mod connection;
 mod coordinator;
@@ -67,6 +69,7 @@ enum Command {
     Limits(limits::Limits),
     Suite(suite::Suite),
     Backlog(backlog::Backlog),
+    Cdc(cdc::CdcSuite),
     ZeroCopy(zero_copy::ZeroCopy),
 }
 
@@ -99,6 +102,7 @@ fn run(line: CommandLine) -> Result<()> {
         Command::Null(broker) => return broker.run(),
         Command::Suite(suite) => return suite.run(),
         Command::Backlog(backlog) => return backlog.run(),
+        Command::Cdc(suite) => return suite.run(),
         Command::ZeroCopy(bench) => return bench.run(),
     };
     print(&figures?, line.json);

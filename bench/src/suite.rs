@@ -3,11 +3,11 @@
 //! One broker runs at a time, alone. A round starts each side once for each durability; sides alternate and change
 //! places from round to round; figures are medians over the rounds. Every measurement is also a JSON line in a file.
 
-mod goal;
+pub(crate) mod goal;
 mod names;
 mod phase;
 mod plan;
-mod results;
+pub(crate) mod results;
 mod rows;
 mod scale;
 pub(crate) mod table;
@@ -204,12 +204,13 @@ fn machine(results: &Results, steal_percent: Option<f64>) -> String {
 }
 
 /// How much of the processors' time a virtual machine's host took away.
-struct StealClock {
+pub(crate) struct StealClock {
     begun: Option<(u64, u64)>,
 }
 
 impl StealClock {
-    fn start() -> Self {
+    /// Starts.
+    pub(crate) fn start() -> Self {
         Self { begun: Self::read() }
     }
 
@@ -221,7 +222,8 @@ impl StealClock {
         Some((*ticks.get(7)?, ticks.iter().take(8).sum()))
     }
 
-    fn percent(&self) -> Option<f64> {
+    /// Per cent of all time since, where the kernel tells.
+    pub(crate) fn percent(&self) -> Option<f64> {
         let ((stolen_before, all_before), (stolen, all)) = (self.begun?, Self::read()?);
         Some(100.0 * (stolen - stolen_before) as f64 / (all - all_before).max(1) as f64)
     }

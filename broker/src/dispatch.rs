@@ -115,8 +115,7 @@ pub(crate) static APIS: &[Api] = &[
     api!(SyncGroupRequest, Read on Group, handlers::sync_group::handle),
     api!(DescribeGroupsRequest, Describe on Group, handlers::describe_groups::handle),
     api!(ListGroupsRequest, Describe on Cluster, handlers::list_groups::handle),
-    // Version 5 is in Kafka 4.4's schemas, but its brokers answer up to 4.
-    api!(ApiVersionsRequest, Unchecked on Cluster, handlers::api_versions::handle, 0..=4),
+    api!(ApiVersionsRequest, Unchecked on Cluster, handlers::api_versions::handle),
     api!(CreateTopicsRequest, Create on Topic, handlers::create_topics::handle),
     api!(DeleteTopicsRequest, Delete on Topic, handlers::delete_topics::handle),
     api!(DeleteRecordsRequest, Delete on Topic, handlers::delete_records::handle),

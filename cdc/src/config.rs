@@ -2,6 +2,7 @@
 
 use std::num::ParseIntError;
 
+use pillion_client::{SecurityConfig, SecurityError};
 use thiserror::Error;
 
 use crate::outbox::Source;
@@ -59,6 +60,8 @@ pub struct ConnectorConfig {
     pub message_prefix: String,
     /// `bootstrap.servers`: `host:port` of one broker or more.
     pub bootstrap_servers: Vec<String>,
+    /// TLS and SASL towards them: `security.protocol` and the other keys of [`SecurityConfig::KEYS`]. Default none.
+    pub security: SecurityConfig,
     /// `client.id`, by which the broker's logs and spans know the connector. Default `pillion-cdc`.
     pub client_id: String,
     /// The router's options.
@@ -104,6 +107,9 @@ pub enum ConfigError {
     /// The topic rule.
     #[error(transparent)]
     TopicRoute(#[from] TopicRouteError),
+    /// TLS or SASL.
+    #[error(transparent)]
+    Security(#[from] SecurityError),
     /// A table's name.
     #[error("table.include.list: {0}")]
     Table(#[from] TableNameError),
@@ -130,6 +136,7 @@ impl ConnectorConfig {
             tables: vec![TableName { schema: "public".to_owned(), name: "outbox".to_owned() }],
             message_prefix: "outbox".to_owned(),
             bootstrap_servers,
+            security: SecurityConfig::default(),
             client_id: "pillion-cdc".to_owned(),
             router: RouterOptions::default(),
             topic_partitions: -1,
@@ -173,6 +180,7 @@ impl ConnectorConfig {
             "accept.timeline" => self.accept_timeline = switch("accept.timeline", value)?,
             "max.bytes.in.flight" => self.bytes_in_flight_max = number("max.bytes.in.flight", value)?,
             "max.row.bytes" => self.row_bytes_max = number("max.row.bytes", value)?,
+            _ if SecurityConfig::KEYS.contains(&name) => self.security.set(name, value)?,
             _ => {
                 if let Some(outcome) = self.source_options.set(name, value) {
                     return outcome;
@@ -235,6 +243,7 @@ impl ConnectorConfig {
         let row = self.row_bytes_max;
         require((1024..=1 << 30).contains(&row), "max.row.bytes", &row, "expected 1024 to 1073741824");
         errors.extend(self.source_options.problems(self.delivery));
+        errors.extend(self.security.validate().err().into_iter().flatten().map(ConfigError::from));
         if let Err(error) = Router::new(self.router.clone()) {
             errors.push(error.into());
         }

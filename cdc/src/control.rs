@@ -3,11 +3,15 @@
 use thiserror::Error;
 use tokio::task::JoinHandle;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{Client, NoTls, Socket};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::causes;
 use crate::lsn::Lsn;
 use crate::postgres_url::PostgresUrl;
+use crate::refusal;
+use crate::tls::{self, TlsMode};
 
 /// A server older than this lacks pgoutput's `messages` option.
 const SERVER_VERSION_MIN: i32 = 140_000;
@@ -31,11 +35,19 @@ pub enum ControlError {
         source: tokio_postgres::Error,
     },
     /// It does not let us in.
-    #[error("{url} refuses the connection: {reason}; check user, password, database and pg_hba.conf")]
+    #[error("{url} refuses the connection: {reason}")]
     Refused {
         /// The address, without a password.
         url: PostgresUrl,
-        /// The server's words.
+        /// The server's words, and what to do.
+        reason: String,
+    },
+    /// The connection cannot be encrypted as asked for.
+    #[error("{url}: {reason}")]
+    Tls {
+        /// The address, without a password.
+        url: PostgresUrl,
+        /// Why, and what to do.
         reason: String,
     },
     /// It is too old.
@@ -58,7 +70,7 @@ impl ControlError {
     /// Whether another try may help.
     pub(crate) fn is_retryable(&self) -> bool {
         match self {
-            ControlError::Refused { .. } | ControlError::Version { .. } => false,
+            ControlError::Refused { .. } | ControlError::Tls { .. } | ControlError::Version { .. } => false,
             // A statement the server understood and refused; a connection that ended with it is another matter.
             ControlError::Query(error) => error.as_db_error().is_none_or(|answer| is_passing(answer.code())),
             ControlError::Unreachable { .. } | ControlError::Answer(_) => true,
@@ -68,15 +80,13 @@ impl ControlError {
 
 impl Control {
     pub(crate) async fn connect(url: &PostgresUrl) -> Result<Control, ControlError> {
-        let (client, connection) = match url.client_config().connect(NoTls).await {
-            Ok(connected) => connected,
-            Err(source) => return Err(refusal(url, source)),
+        let (client, task) = if url.tls().mode() == TlsMode::Disable || url.is_unix_socket() {
+            open(url, NoTls).await?
+        } else {
+            let tls = url.tls().client_config();
+            let tls = tls.map_err(|error| ControlError::Tls { url: url.clone(), reason: causes::text(&error) })?;
+            open(url, MakeRustlsConnect::new(tls)).await?
         };
-        let task = tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "the control connection ended");
-            }
-        });
         let control = Control { client, task };
         let version = control.text("select current_setting('server_version_num')").await?;
         match version.parse() {
@@ -107,6 +117,20 @@ impl Control {
     }
 }
 
+async fn open<T>(url: &PostgresUrl, tls: T) -> Result<(Client, JoinHandle<()>), ControlError>
+where
+    T: MakeTlsConnect<Socket>,
+    T::Stream: Send + 'static,
+{
+    let (client, connection) = url.client_config().connect(tls).await.map_err(|error| refused(url, error))?;
+    let task = tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "the control connection ended");
+        }
+    });
+    Ok((client, task))
+}
+
 impl Drop for Control {
     fn drop(&mut self) {
         self.task.abort();
@@ -120,16 +144,31 @@ fn is_passing(state: &SqlState) -> bool {
 }
 
 /// Whether the server said no for good, by SQLSTATE class: 28 (authorization) and 3D (no such database).
-fn refusal(url: &PostgresUrl, source: tokio_postgres::Error) -> ControlError {
+fn refused(url: &PostgresUrl, source: tokio_postgres::Error) -> ControlError {
     let is_final = |state: &SqlState| state.code().starts_with("28") || *state == SqlState::INVALID_CATALOG_NAME;
+    if let Some(reason) = tls_failure(url, &source) {
+        return ControlError::Tls { url: url.clone(), reason };
+    }
     match source.as_db_error() {
         Some(answer) if is_final(answer.code()) => {
-            ControlError::Refused { url: url.clone(), reason: answer.message().to_owned() }
+            let hint = match refusal::hint(answer.message()) {
+                "" => "; check user, password, database and pg_hba.conf",
+                hint => hint,
+            };
+            ControlError::Refused { url: url.clone(), reason: format!("{}{hint}", answer.message()) }
         }
         // The client's own: a password is wanted and the address has none, or the method is one it cannot do.
         None if matches!(source.to_string().as_str(), "invalid configuration" | "authentication error") => {
-            ControlError::Refused { url: url.clone(), reason: causes::text(&source) }
+            let reason = format!("{}; check user and password of postgres.url", causes::text(&source));
+            ControlError::Refused { url: url.clone(), reason }
         }
         _ => ControlError::Unreachable { url: url.clone(), source },
     }
+}
+
+/// What went wrong with TLS, if it was that.
+fn tls_failure(url: &PostgresUrl, error: &tokio_postgres::Error) -> Option<String> {
+    let explained = tls::explain(error, url.tls(), &url.host());
+    explained
+        .or_else(|| causes::text(error).contains("server does not support TLS").then(|| tls::no_tls(url.tls().mode())))
 }

@@ -33,10 +33,13 @@ mod postgres_url;
 mod progress;
 pub mod publish;
 mod quoting;
+mod refusal;
 mod replication;
 pub mod router;
+mod snapshot;
 mod status;
 mod stored;
+mod tls;
 
 pub use config::{ConfigError, ConnectorConfig, Delivery, OnError, SnapshotMode, SourceMode, SourceOptions};
 pub use connector::{Connector, ConnectorError, RowPosition};

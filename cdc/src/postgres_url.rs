@@ -7,6 +7,9 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio_postgres::config::{Host, SslMode};
 
+use crate::tls::{SettingsError, TlsMode, TlsSettings};
+
+mod options;
 #[cfg(test)]
 mod tests;
 
@@ -20,9 +23,13 @@ const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// `postgresql://user:password@host:port/database?…`, or libpq's `key=value` form. One host; `/path` as host is the
 /// folder of a Unix socket. Printing it, `Debug` included, never shows the password.
+///
+/// TLS is as libpq has it: `sslmode` (`prefer` by default), `sslrootcert` (a file, or `system`; else
+/// `~/.postgresql/root.crt`), `sslcert` and `sslkey` (else `~/.postgresql/postgresql.crt` and `.key`).
 #[derive(Clone, PartialEq, Eq)]
 pub struct PostgresUrl {
     config: tokio_postgres::Config,
+    tls: TlsSettings,
 }
 
 /// An address that cannot be used.
@@ -40,9 +47,9 @@ pub enum PostgresUrlError {
     /// A password that is not text.
     #[error("the Postgres password is not UTF-8")]
     Password,
-    /// Encryption is asked for.
-    #[error("sslmode=require needs TLS, which this build does not have; use sslmode=prefer or disable")]
-    Tls,
+    /// An option about encryption.
+    #[error("the Postgres address: {0}")]
+    Tls(#[from] SettingsError),
 }
 
 impl PostgresUrl {
@@ -55,8 +62,33 @@ impl PostgresUrl {
         if config.get_application_name().is_none() {
             config.application_name("pillion");
         }
+        // A host that is only an address is also the name that its certificate must have.
+        if config.get_hosts().is_empty() {
+            config.host(self.host());
+        }
+        config.ssl_mode(match self.tls.mode() {
+            _ if self.is_unix_socket() => SslMode::Disable,
+            TlsMode::Disable => SslMode::Disable,
+            TlsMode::Prefer => SslMode::Prefer,
+            TlsMode::Require | TlsMode::VerifyCa | TlsMode::VerifyFull => SslMode::Require,
+        });
         config.keepalives_idle(KEEPALIVE_IDLE).tcp_user_timeout(TCP_USER_TIMEOUT);
         config
+    }
+
+    /// How the connection is encrypted.
+    pub(crate) fn tls(&self) -> &TlsSettings {
+        &self.tls
+    }
+
+    /// Whether the host is the folder of a Unix socket, where nothing is encrypted.
+    pub(crate) fn is_unix_socket(&self) -> bool {
+        self.host().starts_with('/')
+    }
+
+    /// What to connect to: the address, where one is given beside the host's name.
+    pub(crate) fn address(&self) -> String {
+        self.config.get_hostaddrs().first().map_or_else(|| self.host(), ToString::to_string)
     }
 
     /// The host's name, its address, or the folder of its Unix socket.
@@ -94,6 +126,7 @@ impl FromStr for PostgresUrl {
     type Err = PostgresUrlError;
 
     fn from_str(text: &str) -> Result<PostgresUrl, PostgresUrlError> {
+        let (text, tls_options) = options::split(text);
         let config: tokio_postgres::Config = text.parse().map_err(PostgresUrlError::Syntax)?;
         let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
         if hosts != 1 {
@@ -105,10 +138,7 @@ impl FromStr for PostgresUrl {
         if config.get_password().is_some_and(|password| std::str::from_utf8(password).is_err()) {
             return Err(PostgresUrlError::Password);
         }
-        match config.get_ssl_mode() {
-            SslMode::Disable | SslMode::Prefer => Ok(PostgresUrl { config }),
-            _ => Err(PostgresUrlError::Tls),
-        }
+        Ok(PostgresUrl { config, tls: TlsSettings::of_options(&tls_options)? })
     }
 }
 

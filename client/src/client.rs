@@ -17,6 +17,7 @@ use crate::error::ClientError;
 use crate::group::{self, GroupConfig, GroupConsumer, GroupError, TopicPartition};
 use crate::metadata::{Broker, Metadata, Refresher};
 use crate::producer::{Producer, ProducerConfig};
+use crate::security::SecurityConfig;
 use crate::transaction::{TransactionError, TransactionalConfig, TransactionalProducer};
 
 /// A client's settings, named as Kafka's own.
@@ -26,6 +27,8 @@ pub struct ClientConfig {
     pub bootstrap_servers: Vec<String>,
     /// What the client calls itself to brokers.
     pub client_id: String,
+    /// TLS and SASL. Neither.
+    pub security: SecurityConfig,
     /// How long an answer may take before its connection is given up, looked at six times in that span. 30 s.
     pub request_timeout: Duration,
     /// From a failure to the next attempt, jittered, doubling up to `retry_backoff_max`. 100 ms.
@@ -41,6 +44,7 @@ impl Default for ClientConfig {
         Self {
             bootstrap_servers: Vec::new(),
             client_id: "pillion".to_owned(),
+            security: SecurityConfig::default(),
             request_timeout: Duration::from_secs(30),
             retry_backoff: Duration::from_millis(100),
             retry_backoff_max: Duration::from_secs(1),
@@ -116,10 +120,12 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError::NoBootstrapServer`] when none answers within the request timeout;
-    /// [`ClientError::InvalidBootstrapServer`].
+    /// [`ClientError::InvalidBootstrapServer`], [`ClientError::Certificates`]; at once [`ClientError::Connection`] when
+    /// a server is there and will not let this client in ([`crate::ConnectionError::needs_other_settings`]).
     pub async fn connect(config: ClientConfig) -> Result<Self, ClientError> {
         let connector = Connector {
             client_id: config.client_id.as_str().into(),
+            security: Arc::new(config.security.read()?),
             request_timeout: config.request_timeout,
             backoff: Backoff { first: config.retry_backoff, max: config.retry_backoff_max },
             tasks: TaskTracker::new(),

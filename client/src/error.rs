@@ -7,6 +7,7 @@ use pillion_wire::records::RecordsError;
 use thiserror::Error;
 
 use crate::connection::ConnectionError;
+use crate::security::CertificateError;
 
 /// A request that could not be carried out.
 #[derive(Debug, Clone, Error)]
@@ -17,6 +18,9 @@ pub enum ClientError {
         /// The entry as it was given.
         server: String,
     },
+    /// Certificates or a key that the security settings name cannot be used.
+    #[error("TLS cannot be set up")]
+    Certificates(#[from] CertificateError),
     /// No bootstrap server answered in time.
     #[error(
         "none of the bootstrap servers {servers} answered within {waited:?}; check the address and that a broker runs there"
@@ -109,6 +113,18 @@ pub enum ClientError {
 }
 
 impl ClientError {
+    /// Whether it will stay so until someone changes the client's settings, or the cluster's: a certificate, a
+    /// password, a protocol, an address that is none.
+    #[must_use]
+    pub fn needs_other_settings(&self) -> bool {
+        match self {
+            Self::InvalidBootstrapServer { .. } | Self::Certificates(_) => true,
+            Self::NoBootstrapServer { source: Some(error), .. } | Self::Connection(error) => error.needs_other_settings(),
+            Self::TimedOut { source: Some(source), .. } => source.needs_other_settings(),
+            _ => false,
+        }
+    }
+
     /// Kafka's error code, where a broker gave one or where one says the same.
     #[must_use]
     pub fn error_code(&self) -> Option<ErrorCode> {

@@ -23,6 +23,7 @@ mod group;
 mod metadata;
 mod offsets;
 mod producer;
+mod security;
 mod transaction;
 
 pub use admin::{
@@ -32,7 +33,7 @@ pub use admin::{
 };
 pub use client::{Client, ClientConfig};
 pub use committed::{CommittedOffset, GroupMetadata};
-pub use connection::ConnectionError;
+pub use connection::{AuthenticationError, ConnectionError, TlsAdvice};
 pub use consumer::{Assignment, ConsumedRecord, Consumer, ConsumerConfig, IsolationLevel};
 pub use error::ClientError;
 pub use group::{Assignor, GroupConfig, GroupConsumer, GroupError, OffsetReset, Polled, TopicPartition};
@@ -40,6 +41,7 @@ pub use offsets::{ListedOffset, Offset};
 pub use pillion_wire::ErrorCode;
 pub use pillion_wire::records::{Compression, RecordHeader as Header};
 pub use producer::{Acks, Delivered, DeliveryHandle, ProduceError, Producer, ProducerConfig, ProducerRecord, murmur2};
+pub use security::{CertificateError, SaslMechanism, ScramError, SecurityConfig, SecurityError, SecurityProtocol};
 pub use transaction::{
     AbortCause, Transaction, TransactionError, TransactionErrorClass, TransactionOutcome, TransactionalConfig,
     TransactionalProducer,

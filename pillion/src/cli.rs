@@ -15,6 +15,7 @@ mod outbox;
 mod process;
 mod produce;
 mod run;
+mod security;
 mod text;
 mod topic;
 

@@ -20,6 +20,7 @@ pub(crate) use connectors::NamedConnector;
 pub(crate) use effective::effective;
 pub(crate) use keys::{
     AUTO_INIT, BOOTSTRAP_SERVERS, LISTENERS, LOG_DIRS, POSTGRES_URL, PUBLICATION_NAME, SLOT_NAME, TABLE_INCLUDE_LIST,
+    environment_name,
 };
 pub(crate) use layers::Layers;
 pub(crate) use typed::{Configuration, Parts};

@@ -1,5 +1,10 @@
-//! What end-to-end tests stand on: the built programs as child processes, and a receiver of spans.
+//! What end-to-end tests stand on: the built programs as child processes, a receiver of spans, a proxy that fails,
+//! writers of outbox rows and a reader that keeps a ledger of them.
 
+pub mod ledger;
 pub mod otlp;
 pub mod program;
+pub mod proxy;
+pub mod reader;
 pub mod waiting;
+pub mod writers;

@@ -93,6 +93,16 @@ impl Program {
         self.log.lock().map(|lines| lines.join("\n")).unwrap_or_default()
     }
 
+    /// Sends it a signal: SIGSTOP and SIGCONT, to hold it and let it go on.
+    ///
+    /// # Errors
+    /// When it has ended.
+    pub fn signal(&self, signal: Signal) -> Result<()> {
+        let id = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        kill_process(id.with_context(|| format!("{} has ended already", self.name))?, signal)?;
+        Ok(())
+    }
+
     /// Ends it as a power cut would: SIGKILL.
     ///
     /// # Errors
@@ -115,8 +125,7 @@ impl Program {
     /// # Errors
     /// When it does not end, or not with exit code 0.
     pub async fn terminate(&mut self) -> Result<()> {
-        let id = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        kill_process(id.context("it has ended already")?, Signal::TERM)?;
+        self.signal(Signal::TERM)?;
         let status = timeout(PATIENCE, self.child.wait()).await;
         let status = status.with_context(|| format!("{} does not end", self.name))??;
         ensure!(status.success(), "{} ended with {status}:\n{}", self.name, self.log());

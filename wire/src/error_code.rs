@@ -130,6 +130,7 @@ pub enum ErrorCode {
     InvalidRegistration = 119,
     TransactionAbortable = 120,
     InvalidRegularExpression = 128,
+    RebootstrapRequired = 129,
 }
 
 /// Every code with its name in the protocol guide.
@@ -257,6 +258,7 @@ const CODES: &[(ErrorCode, &str)] = &[
     (ErrorCode::InvalidRegistration, "INVALID_REGISTRATION"),
     (ErrorCode::TransactionAbortable, "TRANSACTION_ABORTABLE"),
     (ErrorCode::InvalidRegularExpression, "INVALID_REGULAR_EXPRESSION"),
+    (ErrorCode::RebootstrapRequired, "REBOOTSTRAP_REQUIRED"),
 ];
 
 impl ErrorCode {

@@ -5,7 +5,7 @@ use crate::figures::number;
 
 /// On which side of the bound is well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bound {
+pub(crate) enum Bound {
     /// The bound or more.
     AtLeast,
     /// The bound or less.
@@ -13,14 +13,16 @@ pub(super) enum Bound {
 }
 
 impl Bound {
-    fn sign(self) -> char {
+    /// The sign that stands in front of it.
+    pub(crate) fn sign(self) -> char {
         match self {
             Self::AtLeast => '≥',
             Self::AtMost => '≤',
         }
     }
 
-    fn holds(self, value: f64, bound: f64) -> bool {
+    /// Whether the figure is on its good side.
+    pub(crate) fn holds(self, value: f64, bound: f64) -> bool {
         match self {
             Self::AtLeast => value >= bound,
             Self::AtMost => value <= bound,

@@ -13,7 +13,7 @@ use crate::latency::median;
 
 /// Who was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Side {
+pub(crate) enum Side {
     /// Our broker.
     Pillion,
     /// Apache Kafka.
@@ -22,22 +22,29 @@ pub(super) enum Side {
     Null,
     /// The machine without a broker.
     Machine,
+    /// Postgres' own sender of the WAL, drained to nowhere.
+    Walsender,
+    /// Debezium in front of Apache Kafka.
+    Debezium,
 }
 
 impl Side {
-    fn name(self) -> &'static str {
+    /// Its name in the lines and in messages.
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Pillion => "pillion",
             Self::Kafka => "kafka",
             Self::Null => "null",
             Self::Machine => "machine",
+            Self::Walsender => "walsender",
+            Self::Debezium => "debezium",
         }
     }
 }
 
 /// All measurements of a run.
 #[derive(Debug)]
-pub(super) struct Results {
+pub(crate) struct Results {
     values: BTreeMap<(Side, String, String), Vec<f64>>,
     lines: File,
     path: PathBuf,
@@ -45,18 +52,18 @@ pub(super) struct Results {
 
 impl Results {
     /// Nothing yet; lines go to this file, which is emptied.
-    pub(super) fn to_file(path: &Path) -> Result<Self> {
+    pub(crate) fn to_file(path: &Path) -> Result<Self> {
         let lines = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(Self { values: BTreeMap::new(), lines, path: path.to_owned() })
     }
 
     /// Where the lines are.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Adds one measurement.
-    pub(super) fn add(&mut self, round: usize, side: Side, load: &str, figures: Figures) -> Result<()> {
+    pub(crate) fn add(&mut self, round: usize, side: Side, load: &str, figures: Figures) -> Result<()> {
         let mut line = Map::new();
         line.insert("round".to_owned(), json!(round));
         line.insert("side".to_owned(), json!(side.name()));
@@ -70,7 +77,7 @@ impl Results {
     }
 
     /// A figure's median over the rounds.
-    pub(super) fn median(&self, side: Side, load: &str, figure: &str) -> Option<f64> {
+    pub(crate) fn median(&self, side: Side, load: &str, figure: &str) -> Option<f64> {
         median(self.values.get(&(side, load.to_owned(), figure.to_owned()))?)
     }
 }

@@ -1,7 +1,6 @@
 //! What OffsetCommit and TxnOffsetCommit have in common: topics and partitions that do not exist are refused one by
 //! one, the others are committed, and the results go where they were asked for.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use pillion_wire::ErrorCode;
@@ -51,8 +50,7 @@ pub(super) struct TopicResult {
     pub(super) partitions: Vec<(i32, i16)>,
 }
 
-/// Puts existing partitions among the offsets to commit, and refuses the others. One that is named again is refused, too:
-/// each becomes a record with the group's whole name.
+/// Puts existing partitions among the offsets to commit, and refuses the others.
 pub(super) fn sort(
     topics: &TopicsSnapshot,
     naming: Naming,
@@ -60,7 +58,6 @@ pub(super) fn sort(
     asked: impl Iterator<Item = AskedTopic>,
 ) -> (Vec<Outcome>, Vec<PartitionOffset>) {
     let mut offsets = Vec::new();
-    let mut seen = HashSet::new();
     let outcomes = asked
         .map(|AskedTopic { name, topic_id, partitions }| {
             let (found, unknown) = match naming {
@@ -73,9 +70,6 @@ pub(super) fn sort(
                     None => Some(unknown),
                     Some(topic) if topic.partition(partition.index).is_none() => {
                         Some(ErrorCode::UnknownTopicOrPartition)
-                    }
-                    Some(topic) if !seen.insert((Arc::clone(&topic.name), partition.index)) => {
-                        Some(ErrorCode::InvalidRequest)
                     }
                     Some(_) => None,
                 };

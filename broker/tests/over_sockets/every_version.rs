@@ -9,7 +9,7 @@ mod transactions;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use pillion_wire::messages::{ApiVersionsRequest, ApiVersionsResponse};
+use pillion_wire::messages::{ApiVersionsRequest, ApiVersionsResponse, DescribeClusterRequest};
 use pillion_wire::{Message, Request};
 use uuid::Uuid;
 
@@ -30,7 +30,7 @@ const KAFKA_RANGES: &[(i16, RangeInclusive<i16>)] = &[
     (14, 0..=5),
     (15, 0..=6),
     (16, 0..=5),
-    (18, 0..=4),
+    (18, 0..=5),
     (19, 2..=7),
     (20, 1..=6),
     (21, 0..=2),
@@ -163,7 +163,7 @@ fn produce_below_version_3_is_advertised_and_closes_the_connection() {
 fn an_api_versions_request_that_is_too_new_is_told_the_range_in_version_0() {
     let broker = TestBroker::fresh(&[]);
     let mut client = broker.client();
-    for version in [5, 6, i16::MAX] {
+    for version in [6, 7, i16::MAX] {
         let mut frame = crate::support::frame(&ApiVersionsRequest::default(), 4, 77);
         frame[6..8].copy_from_slice(&version.to_be_bytes());
         client.send_bytes(&frame);
@@ -175,7 +175,7 @@ fn an_api_versions_request_that_is_too_new_is_told_the_range_in_version_0() {
         assert_eq!(reader.remaining(), 0);
         assert_eq!(answer.error_code, 35);
         let own = answer.api_keys.iter().find(|api| api.api_key == 18).expect("its own range is told");
-        assert_eq!((own.min_version, own.max_version), (0, 4));
+        assert_eq!((own.min_version, own.max_version), (0, 5));
     }
     let request = ApiVersionsRequest {
         client_software_name: "tests".to_owned(),
@@ -183,6 +183,36 @@ fn an_api_versions_request_that_is_too_new_is_told_the_range_in_version_0() {
         ..ApiVersionsRequest::default()
     };
     assert_eq!(client.call(&request, 4).error_code, 0, "the same connection goes on");
+}
+
+#[test]
+fn a_client_that_expects_another_broker_is_sent_back_to_its_bootstrap_addresses() {
+    const INVALID_REQUEST: i16 = 42;
+    const REBOOTSTRAP_REQUIRED: i16 = 129;
+    let broker = TestBroker::fresh(&[]);
+    let mut client = broker.client();
+    let described = client.call(&DescribeClusterRequest::default(), 2);
+    let (cluster, node) = (described.cluster_id.as_str(), described.brokers[0].broker_id);
+    // As Kafka 4.4 answers.
+    for (cluster_id, node_id, error_code) in [
+        (None, -1, 0),
+        (Some(cluster), node, 0),
+        (Some(cluster), node + 98, REBOOTSTRAP_REQUIRED),
+        (Some("other"), node, REBOOTSTRAP_REQUIRED),
+        (Some(""), node, REBOOTSTRAP_REQUIRED),
+        (Some(cluster), -1, INVALID_REQUEST),
+        (None, node, INVALID_REQUEST),
+    ] {
+        let request = ApiVersionsRequest {
+            client_software_name: "tests".to_owned(),
+            client_software_version: "1".to_owned(),
+            cluster_id: cluster_id.map(str::to_owned),
+            node_id,
+        };
+        let answer = client.call(&request, 5);
+        assert_eq!(answer.error_code, error_code, "{cluster_id:?} {node_id}");
+        assert_eq!(answer.api_keys.is_empty(), error_code != 0);
+    }
 }
 
 #[test]

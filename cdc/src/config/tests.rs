@@ -60,3 +60,17 @@ fn every_problem_is_reported_at_once() {
 fn the_password_is_not_in_the_debug_output() {
     assert!(!format!("{:?}", config()).contains("s3cr3t"));
 }
+
+#[test]
+fn security_is_set_by_kafkas_names_and_its_problems_are_reported() {
+    let mut config = config();
+    config.set("security.protocol", "SASL_SSL").unwrap();
+    config.set("sasl.mechanism", "SCRAM-SHA-512").unwrap();
+    config.set("sasl.password", "hunter2").unwrap();
+    let problems: Vec<String> = config.validate().unwrap_err().iter().map(ToString::to_string).collect();
+    assert!(problems.iter().any(|problem| problem.starts_with("sasl.username is missing")), "{problems:?}");
+    assert!(!format!("{config:?}{problems:?}").contains("hunter2"));
+    config.set("sasl.username", "relay").unwrap();
+    assert_eq!(config.validate(), Ok(()));
+    assert!(matches!(config.set("sasl.mechanism", "GSSAPI"), Err(ConfigError::Security(_))));
+}

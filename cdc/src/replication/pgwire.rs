@@ -7,6 +7,7 @@
 //! channel counts against the connector's own bound. When the channel is full the crate goes on sending status, so a
 //! slow broker never makes Postgres drop the connection.
 
+use std::io::ErrorKind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use super::{
     ReplicationError, ReplicationEvent, ReplicationSession, ReplicationSource, Resume, ServerIdentity, SlotPosition,
 };
 use crate::causes;
-use crate::checks;
+use crate::checks::{self, CheckFailure};
 use crate::control::{Control, ControlError};
 use crate::lsn::Lsn;
 use crate::outbox::{self, Source};
@@ -26,6 +27,8 @@ use crate::pgoutput::{self, Message};
 use crate::postgres_url::PostgresUrl;
 use crate::progress::Progress;
 use crate::quoting;
+use crate::refusal;
+use crate::tls::{self, NegotiationError};
 
 /// Enough for the reader and the router to work side by side, few enough that a channel of large rows stays small.
 const EVENTS_MAX: usize = 256;
@@ -44,6 +47,7 @@ const SESSION_OPTIONS: &str =
     "-c datestyle=ISO -c intervalstyle=postgres -c timezone=UTC -c bytea_output=hex -c extra_float_digits=1";
 
 /// One database's slot and publication.
+#[derive(Clone)]
 pub(crate) struct PostgresSource {
     /// The database.
     pub(crate) url: PostgresUrl,
@@ -64,25 +68,19 @@ pub(crate) struct PostgresSession {
 }
 
 impl PostgresSource {
-    fn config(&self) -> ReplicationConfig {
+    /// How to reach the server: itself, or the folder of the socket that leads to it through TLS.
+    fn config(&self, host: String) -> ReplicationConfig {
         let url = &self.url;
         // Quoted, for unquoted names in the list are folded to lower case.
         let publication = quoting::identifier(&self.source.publication);
-        ReplicationConfig::new(
-            url.host(),
-            url.user(),
-            url.password(),
-            url.database(),
-            self.source.slot.as_str(),
-            publication,
-        )
-        .with_port(url.port())
-        .with_status_interval(STATUS_INTERVAL)
-        .with_wakeup_interval(IDLE_STATUS_INTERVAL)
-        .with_buffer_size(EVENTS_MAX)
-        .with_options(SESSION_OPTIONS)
-        .with_max_message_size(self.row_bytes_max)
-        .with_application_name(format!("pillion {}", self.source.slot))
+        ReplicationConfig::new(host, url.user(), url.password(), url.database(), self.source.slot.as_str(), publication)
+            .with_port(url.port())
+            .with_status_interval(STATUS_INTERVAL)
+            .with_wakeup_interval(IDLE_STATUS_INTERVAL)
+            .with_buffer_size(EVENTS_MAX)
+            .with_options(SESSION_OPTIONS)
+            .with_max_message_size(self.row_bytes_max)
+            .with_application_name(format!("pillion {}", self.source.slot))
     }
 }
 
@@ -90,7 +88,7 @@ impl ReplicationSource for PostgresSource {
     type Session = PostgresSession;
 
     async fn open(&mut self, resume: Option<&Resume>) -> Result<(ServerIdentity, PostgresSession), ReplicationError> {
-        let control = self.prepare().await?;
+        let control = self.prepare(true).await?;
         let hoped_for = resume.map_or(Lsn::ZERO, |resume| resume.confirmed);
         let opening = async {
             // The position is part of the configuration, so it is chosen before it is known who answers.
@@ -126,15 +124,21 @@ impl ReplicationSource for PostgresSource {
 }
 
 impl PostgresSource {
-    /// Sets up if asked to, and checks: a failure has a better message here than START_REPLICATION's.
-    async fn prepare(&self) -> Result<Control, ReplicationError> {
+    /// Sets up if asked to, and checks: a failure has a better message here than START_REPLICATION's. Without the slot
+    /// where that is made otherwise.
+    pub(crate) async fn prepare(&self, with_slot: bool) -> Result<Control, ReplicationError> {
         let control = Control::connect(&self.url).await.map_err(of_control)?;
         let mut failures = Vec::new();
         checks::server(control.client(), &mut failures).await.map_err(of_control)?;
         if self.auto_init && failures.is_empty() {
-            outbox::apply_with(&control, &self.source, &outbox::Setup::default()).await.map_err(of_control)?;
+            let made = match with_slot {
+                true => outbox::apply_with(&control, &self.source, &outbox::Setup::default()).await,
+                false => outbox::apply_without_slot(&control, &self.source).await,
+            };
+            made.map_err(of_control)?;
         }
         checks::source(control.client(), &self.source, &mut failures).await.map_err(of_control)?;
+        failures.retain(|failure| with_slot || !matches!(failure, CheckFailure::NoSlot { .. }));
         if failures.is_empty() { Ok(control) } else { Err(ReplicationError::NotReady(failures)) }
     }
 
@@ -142,7 +146,7 @@ impl PostgresSource {
         let state = checks::slot_state(control, &self.source.slot).await?;
         let confirmed = state.map_or(Lsn::ZERO, |state| state.confirmed_flush);
         let is_new = checks::slot_made_at(control, &self.source).await? == Some(confirmed);
-        Ok(SlotPosition { confirmed, is_new })
+        Ok(SlotPosition { confirmed, is_new, is_pending: false })
     }
 
     /// Names who holds the slot, if that can be found out.
@@ -157,10 +161,14 @@ impl PostgresSource {
     }
 
     /// An authenticated session that has not started streaming.
-    async fn connect(&self, start: Lsn) -> Result<(ServerIdentity, ReplicationClient), PgWireError> {
-        let config = self.config().with_start_lsn(pgwire_replication::Lsn::from_u64(start.as_u64()));
+    pub(crate) async fn connect(&self, start: Lsn) -> Result<(ServerIdentity, ReplicationClient), PgWireError> {
+        let tunnel = tls::open_tunnel(&self.url).await.map_err(of_negotiation)?;
+        let host = tunnel.as_ref().map_or_else(|| self.url.address(), |folder| folder.path().display().to_string());
+        let config = self.config(host).with_start_lsn(pgwire_replication::Lsn::from_u64(start.as_u64()));
         let mut client = ReplicationClient::connect_gated(config).await?;
         let answer = client.identify_system().await?;
+        // The library is through: the folder has done its work.
+        drop(tunnel);
         let flush_lsn = Lsn::new(answer.xlogpos.as_u64());
         let (system_id, timeline) = (answer.system_id, answer.timeline);
         Ok((ServerIdentity { system_id, timeline, flush_lsn, slot: SlotPosition::default() }, client))
@@ -220,6 +228,14 @@ pub(crate) fn of_control(error: ControlError) -> ReplicationError {
     ReplicationError::Refused { reason: causes::text(&error), hint: "" }
 }
 
+/// As the library would say it.
+fn of_negotiation(error: NegotiationError) -> PgWireError {
+    match error {
+        NegotiationError::Io(error) => PgWireError::from(error),
+        other => PgWireError::Tls(causes::text(&other)),
+    }
+}
+
 /// The crate's event as ours; it decodes transaction boundaries and emitted messages by itself.
 fn translate(event: Event) -> Result<Option<ReplicationEvent>, ReplicationError> {
     let lsn = |lsn: pgwire_replication::Lsn| Lsn::new(lsn.as_u64());
@@ -248,12 +264,12 @@ fn translate(event: Event) -> Result<Option<ReplicationEvent>, ReplicationError>
 
 /// Which of the crate's errors mean what. The server's come as text that ends in its SQLSTATE
 /// (PostgreSQL documentation, appendix A).
-fn explain(error: PgWireError, row_bytes_max: usize) -> ReplicationError {
+pub(crate) fn explain(error: PgWireError, row_bytes_max: usize) -> ReplicationError {
     match error {
         PgWireError::MessageTooLarge { payload_bytes, .. } => {
             ReplicationError::RowTooLarge { bytes: payload_bytes, limit: row_bytes_max }
         }
-        PgWireError::Auth(reason) => ReplicationError::Refused { reason, hint: "" },
+        PgWireError::Auth(reason) | PgWireError::Tls(reason) => ReplicationError::Refused { reason, hint: "" },
         PgWireError::Server(reason) => {
             let has_state = |states: &[&str]| states.iter().any(|state| reason.contains(&format!("SQLSTATE {state}")));
             if has_state(&["55006"]) {
@@ -264,17 +280,12 @@ fn explain(error: PgWireError, row_bytes_max: usize) -> ReplicationError {
             if has_state(&["57P01", "57P02", "57P03", "57P05", "53", "08", "58"]) {
                 return ReplicationError::Lost(reason.into());
             }
-            let hint = match () {
-                () if reason.contains("pg_hba.conf") => {
-                    "; allow the role in pg_hba.conf (a `host` line for the database, `replication` is not needed for logical slots)"
-                }
-                () if reason.contains("unsupported startup parameter") => {
-                    "; a connection pooler stands between: connect to Postgres itself"
-                }
-                () => "",
-            };
+            let hint = refusal::hint(&reason);
             ReplicationError::Refused { reason, hint }
         }
+        PgWireError::Io(error) if error.kind() == ErrorKind::UnexpectedEof => ReplicationError::Lost(
+            "the server closed the stream without a word: its log says why (if `terminating walsender process due to replication timeout`, raise wal_sender_timeout)".into(),
+        ),
         other => ReplicationError::Lost(other.into()),
     }
 }

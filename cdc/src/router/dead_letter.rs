@@ -12,15 +12,13 @@
 //!
 //! Members of `row` are the table's columns in their order, each the text Postgres printed (bytea as `\x` and
 //! hexadecimal digits) or null. Bytes that are not UTF-8 are shown like bytea. In place of `row` there is
-//! `"message":{"content":"…"}` for `pg_logical_emit_message`, and `"record":{"topic":…,"key":…,"value":…,"header.id":…}`
-//! for a record that the broker refused.
+//! `"message":{"content":"…"}` for `pg_logical_emit_message`.
 //!
 //! Invariant: a dead letter is never poison itself. Its value is at most [`DEAD_LETTER_VALUE_BYTES_MAX`] long, whatever
 //! the row's size: the longest values are cut until it fits, and `truncated`, there only then, names them.
 
 use std::borrow::Cow;
 use std::fmt::Write;
-use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -47,7 +45,7 @@ const NAMES_BYTES_MAX: usize = 256 * 1024;
 /// Room for everything in the value that is not the row: braces, position, a table's name of 127 bytes.
 const FRAME_BYTES: usize = 4 * 1024;
 
-/// A row that no record could be made of, or whose record no broker takes.
+/// A row that no record can be made of, or whose record the broker refuses.
 #[derive(Debug, Clone, Copy)]
 pub struct Poison<'a> {
     /// Why, for a person to read.
@@ -67,17 +65,15 @@ pub struct Poison<'a> {
 /// What a dead letter is made of.
 #[derive(Debug, Clone, Copy)]
 pub enum PoisonContent<'a> {
-    /// A table's row that could not be routed.
+    /// A table's row.
     Row {
         /// Its table.
         layout: &'a TableLayout,
         /// One value per column.
         row: &'a [Cell],
     },
-    /// The content of an emitted message that could not be routed.
+    /// The content of an emitted message.
     Message(&'a Bytes),
-    /// A routed row whose record was refused.
-    Record(&'a OutboxEvent),
 }
 
 /// What the row says about itself, as far as it can be read.
@@ -88,7 +84,7 @@ pub(super) struct Readable {
     pub(super) trace: Option<pillion_trace_context::TraceContext>,
 }
 
-pub(super) fn build(topic: &Arc<str>, poison: &Poison<'_>, readable: Readable) -> OutboxEvent {
+pub(super) fn build(topic: &str, poison: &Poison<'_>, readable: Readable) -> OutboxEvent {
     let reason = cut(poison.reason, REASON_BYTES_MAX);
     let text = |text: String| Some(Bytes::from(text));
     let mut headers = Vec::with_capacity(5);
@@ -102,7 +98,7 @@ pub(super) fn build(topic: &Arc<str>, poison: &Poison<'_>, readable: Readable) -
         Header { key: "pillion.dead-letter.ordinal".into(), value: text(poison.ordinal.to_string()) },
     ]);
     OutboxEvent {
-        topic: Arc::clone(topic),
+        topic: topic.into(),
         partition: None,
         key: readable.key.filter(|key| key.len() <= KEY_BYTES_MAX),
         value: Some(value(poison, reason).into()),
@@ -181,17 +177,6 @@ fn parts<'a>(content: &PoisonContent<'a>) -> (&'static str, Vec<(Cow<'a, str>, O
             ("row", row.iter().enumerate().map(|(index, cell)| (name(index), text(cell))).collect())
         }
         PoisonContent::Message(content) => ("message", vec![("content".into(), Some(shown(content)))]),
-        PoisonContent::Record(event) => {
-            let text = |bytes: &'a Option<Bytes>| bytes.as_ref().map(|bytes| shown(bytes));
-            let mut parts = vec![
-                ("topic".into(), Some(Cow::Borrowed(&*event.topic))),
-                ("key".into(), text(&event.key)),
-                ("value".into(), text(&event.value)),
-            ];
-            let headers = event.headers.iter();
-            parts.extend(headers.map(|header| (format!("header.{}", header.key).into(), text(&header.value))));
-            ("record", parts)
-        }
     }
 }
 

@@ -109,11 +109,11 @@ impl Router {
     ///
     /// - key: the key the row's record would have had, null if it cannot be read or is longer than 16 KiB,
     /// - value: `{"reason":"…","table":"public.outbox","commitLsn":"0/1A2B3C8","ordinal":3,"row":{"id":"…","note":null,…}}`,
-    ///   with `message` or `record` in place of `row` where there is no row, and `"truncated":["payload"]` after it where
-    ///   values were cut,
+    ///   with `message` in place of `row` for an emitted message, and `"truncated":["payload"]` after it where values
+    ///   were cut,
     /// - headers: the row's trace and `id` if they can be read, then `pillion.dead-letter.reason`, `.table`, `.lsn` and
     ///   `.ordinal`.
-    pub fn dead_letter(&self, topic: &Arc<str>, poison: &Poison<'_>) -> OutboxEvent {
+    pub fn dead_letter(&self, topic: &str, poison: &Poison<'_>) -> OutboxEvent {
         let readable = match poison.content {
             PoisonContent::Row { layout, row } => {
                 let value = |position| fields::cell(row, position).ok().flatten();
@@ -127,9 +127,6 @@ impl Router {
                 ),
                 Err(_) => Readable::default(),
             },
-            PoisonContent::Record(event) => {
-                Readable { id: event.id().cloned(), key: event.key.clone(), trace: event.trace.clone() }
-            }
         };
         dead_letter::build(topic, poison, readable)
     }

@@ -8,6 +8,9 @@ mod recorder;
 mod recovery;
 mod routing;
 mod setup;
+mod snapshot;
+mod tables;
+mod tls;
 
 use std::time::{Duration, Instant};
 

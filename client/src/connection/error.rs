@@ -7,6 +7,8 @@ use std::time::Duration;
 use pillion_wire::{DecodeError, EncodeError, ErrorCode};
 use thiserror::Error;
 
+use super::{AuthenticationError, TlsAdvice};
+
 /// A connection that could not be made or used.
 ///
 /// It is cheap to clone: every request that waited on a lost connection gets the same one.
@@ -109,6 +111,43 @@ pub enum ConnectionError {
         /// Its reason.
         code: ErrorCode,
     },
+    /// The broker closed the connection before it had served a request.
+    #[error(
+        "{address} closed the connection before it served a request over {protocol}; if it stays so, check that this is \
+         the port of a listener with that security.protocol"
+    )]
+    ClosedEarly {
+        /// `host:port`.
+        address: String,
+        /// `security.protocol`.
+        protocol: &'static str,
+    },
+    /// A plaintext request was answered in TLS.
+    #[error("{address} speaks TLS; set security.protocol=SSL, or SASL_SSL where it wants a password")]
+    TlsWanted {
+        /// `host:port`.
+        address: String,
+    },
+    /// No TLS session could be made, or it was ended by an error.
+    #[error("TLS with {address} failed: {}", advice.text)]
+    Tls {
+        /// `host:port`.
+        address: String,
+        /// What to do about it.
+        advice: TlsAdvice,
+        /// What rustls or the socket says.
+        #[source]
+        source: Arc<io::Error>,
+    },
+    /// The broker did not let the client in.
+    #[error("{address} did not authenticate this client")]
+    Authentication {
+        /// `host:port`.
+        address: String,
+        /// Why.
+        #[source]
+        source: AuthenticationError,
+    },
     /// This side closed the connection.
     #[error("connection to {address} was closed by this client")]
     Closed {
@@ -130,6 +169,31 @@ pub enum ConnectionError {
 }
 
 impl ConnectionError {
+    /// What a socket's error means while a TLS session is being made.
+    pub(super) fn of_handshake(address: &str, source: io::Error) -> Self {
+        let advice = TlsAdvice::of(&source);
+        Self::Tls { address: address.to_owned(), advice, source: source.into() }
+    }
+
+    /// What a socket's error means later: an error of the TLS session, or of the socket itself.
+    pub(super) fn of_socket(address: &str, source: io::Error) -> Self {
+        if source.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) {
+            return Self::of_handshake(address, source);
+        }
+        Self::Broken { address: address.to_owned(), source: source.into() }
+    }
+
+    /// Whether it will stay so until someone changes the client's settings or the cluster's: another certificate,
+    /// password or protocol is needed.
+    #[must_use]
+    pub fn needs_other_settings(&self) -> bool {
+        match self {
+            Self::Tls { advice, .. } => advice.lasts,
+            Self::TlsWanted { .. } | Self::Authentication { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Kafka's error code that says the same.
     #[must_use]
     pub fn error_code(&self) -> Option<ErrorCode> {
@@ -137,13 +201,18 @@ impl ConnectionError {
             Self::Handshake { code, .. } => Some(*code),
             Self::UnsupportedApi { .. } => Some(ErrorCode::UnsupportedVersion),
             Self::TimedOut { .. } => Some(ErrorCode::RequestTimedOut),
-            Self::Broken { .. } | Self::ClosedByBroker { .. } => Some(ErrorCode::NetworkException),
+            Self::Broken { .. } | Self::ClosedByBroker { .. } | Self::ClosedEarly { .. } => {
+                Some(ErrorCode::NetworkException)
+            }
+            Self::Authentication { source, .. } => Some(source.error_code()),
             _ => None,
         }
     }
 
     /// Whether another attempt may succeed.
     pub(crate) fn is_retriable(&self) -> bool {
-        !matches!(self, Self::Decode { .. } | Self::Encode { .. } | Self::UnsupportedApi { .. } | Self::Closed { .. })
+        let is_final =
+            matches!(self, Self::Decode { .. } | Self::Encode { .. } | Self::UnsupportedApi { .. } | Self::Closed { .. });
+        !is_final && !self.needs_other_settings()
     }
 }

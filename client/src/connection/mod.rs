@@ -7,12 +7,16 @@
 //! **Invariant:** every submitted request is completed exactly once, also when the connection breaks. Completions run
 //! without a lock held.
 
+mod authentication;
 mod error;
 mod frames;
 mod handshake;
 mod outgoing;
 mod pool;
+mod reauthentication;
 mod task;
+mod tls_advice;
+mod tls_session;
 mod transport;
 mod versions;
 
@@ -22,15 +26,21 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use pillion_wire::{Request, frame};
+use pillion_wire::messages::{SaslAuthenticateRequest, SaslHandshakeRequest};
+use pillion_wire::{ApiMessage, Chunk, Request, frame};
 use tokio::sync::{Notify, Semaphore, oneshot};
+use tokio_util::sync::CancellationToken;
 
+pub use authentication::AuthenticationError;
 pub use error::ConnectionError;
 pub(crate) use pool::{CloseOnDrop, Connector, Pool};
+pub use tls_advice::TlsAdvice;
 pub(crate) use versions::ApiVersions;
 
 use outgoing::Outgoing;
 use transport::Transport;
+
+use crate::security::SecurityProtocol;
 
 /// Requests of one connection that wait for their answers, at most; more callers wait for their turn.
 const IN_FLIGHT_MAX: usize = 64;
@@ -42,6 +52,7 @@ pub(crate) type Completion = Box<dyn FnOnce(Result<Bytes, ConnectionError>) + Se
 pub(crate) struct Connection {
     address: Arc<str>,
     client_id: Arc<str>,
+    protocol: SecurityProtocol,
     request_timeout: Duration,
     transport: Transport,
     versions: OnceLock<ApiVersions>,
@@ -50,12 +61,53 @@ pub(crate) struct Connection {
     /// Wakes the task when there is output left over or the connection is to end.
     wake: Notify,
     turns: Semaphore,
+    /// Cancelled when the connection has ended, for what lives beside its task.
+    over: CancellationToken,
 }
 
 struct State {
     outgoing: Outgoing,
     waiting: VecDeque<Waiting>,
+    /// Requests that wait until the client has authenticated anew, in order; `None` while it does not.
+    held: Option<VecDeque<Held>>,
+    /// Answers received.
+    answered: u64,
     ended: Option<ConnectionError>,
+}
+
+/// A request that is not to be written yet.
+struct Held {
+    chunks: Vec<Chunk>,
+    then: Then,
+}
+
+/// How a request goes on once it is written.
+enum Then {
+    /// Its answer is waited for.
+    Wait(Waiting),
+    /// It has none.
+    Complete(Completion),
+}
+
+impl Then {
+    fn into_completion(self) -> Completion {
+        match self {
+            Self::Wait(waiting) => waiting.completion,
+            Self::Complete(completion) => completion,
+        }
+    }
+}
+
+impl State {
+    fn push(&mut self, chunks: Vec<Chunk>, then: Then) {
+        match then {
+            Then::Wait(waiting) => {
+                self.waiting.push_back(waiting);
+                self.outgoing.push(chunks, None);
+            }
+            Then::Complete(completion) => self.outgoing.push(chunks, Some(completion)),
+        }
+    }
 }
 
 /// A request whose answer is due.
@@ -68,17 +120,26 @@ struct Waiting {
 }
 
 impl Connection {
-    fn new(address: Arc<str>, client_id: Arc<str>, request_timeout: Duration, transport: Transport) -> Self {
+    fn new(
+        address: Arc<str>,
+        client_id: Arc<str>,
+        protocol: SecurityProtocol,
+        request_timeout: Duration,
+        transport: Transport,
+    ) -> Self {
+        let (outgoing, waiting) = (Outgoing::default(), VecDeque::new());
         Self {
             address,
             client_id,
+            protocol,
             request_timeout,
             transport,
             versions: OnceLock::new(),
             next_correlation_id: AtomicI32::new(0),
-            state: Mutex::new(State { outgoing: Outgoing::default(), waiting: VecDeque::new(), ended: None }),
+            state: Mutex::new(State { outgoing, waiting, held: None, answered: 0, ended: None }),
             wake: Notify::new(),
             turns: Semaphore::new(IN_FLIGHT_MAX),
+            over: CancellationToken::new(),
         }
     }
 
@@ -193,13 +254,30 @@ impl Connection {
             drop(state);
             return completion(Err(ended));
         }
-        match timeout {
+        let then = match timeout {
             Some(waited) => {
                 let deadline = Instant::now() + waited;
-                state.waiting.push_back(Waiting { correlation_id, api: R::API, waited, deadline, completion });
-                state.outgoing.push(chunks, None);
+                Then::Wait(Waiting { correlation_id, api: R::API, waited, deadline, completion })
             }
-            None => state.outgoing.push(chunks, Some(completion)),
+            None => Then::Complete(completion),
+        };
+        match &mut state.held {
+            Some(held) if !is_authentication::<R>() => held.push_back(Held { chunks, then }),
+            _ => state.push(chunks, then),
+        }
+        self.flush(state);
+    }
+
+    /// Keeps back whatever is sent from here on, but for authentication: a broker takes nothing else meanwhile.
+    fn hold(&self) {
+        self.lock().held.get_or_insert_default();
+    }
+
+    /// Writes what was kept back.
+    fn release(&self) {
+        let mut state = self.lock();
+        for held in state.held.take().unwrap_or_default() {
+            state.push(held.chunks, held.then);
         }
         self.flush(state);
     }
@@ -208,7 +286,7 @@ impl Connection {
     fn flush(&self, mut state: MutexGuard<'_, State>) {
         let written = state.outgoing.write_to(&self.transport);
         let handed_over = state.outgoing.take_handed_over();
-        let left = !state.outgoing.is_empty();
+        let left = !state.outgoing.is_empty() || self.transport.wants_flush();
         drop(state);
         for completion in handed_over {
             completion(Ok(Bytes::new()));
@@ -216,9 +294,7 @@ impl Connection {
         match written {
             Ok(()) if left => self.wake.notify_one(),
             Ok(()) => {}
-            Err(source) => {
-                self.end(ConnectionError::Broken { address: self.address.to_string(), source: source.into() })
-            }
+            Err(source) => self.end(ConnectionError::of_socket(&self.address, source)),
         }
     }
 
@@ -231,10 +307,13 @@ impl Connection {
         state.ended = Some(error.clone());
         let waiting = std::mem::take(&mut state.waiting);
         let unsent = state.outgoing.take_all();
+        let held = state.held.take().unwrap_or_default();
         drop(state);
         self.turns.close();
         self.wake.notify_one();
-        for completion in waiting.into_iter().map(|waiting| waiting.completion).chain(unsent) {
+        self.over.cancel();
+        let held = held.into_iter().map(|held| held.then.into_completion());
+        for completion in waiting.into_iter().map(|waiting| waiting.completion).chain(unsent).chain(held) {
             completion(Err(error.clone()));
         }
     }
@@ -254,6 +333,11 @@ impl Connection {
         // A completion never runs under the lock, so a poisoned state is still whole.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a request is part of authenticating.
+fn is_authentication<R: Request>() -> bool {
+    matches!(R::KEY, SaslHandshakeRequest::KEY | SaslAuthenticateRequest::KEY)
 }
 
 impl std::fmt::Debug for Connection {

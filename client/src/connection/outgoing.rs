@@ -62,7 +62,7 @@ impl Outgoing {
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        transport.try_flush()
     }
 
     /// Drops `written` bytes from the front.

@@ -11,9 +11,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::transport::Transport;
-use super::{Connection, ConnectionError, handshake, task};
+use super::{Connection, ConnectionError, authentication, handshake, reauthentication, task};
 use crate::backoff::Backoff;
 use crate::metadata::Broker;
+use crate::security::Security;
 
 /// A broker that does not accept within this time is tried again later, however long a request may take.
 const CONNECT_TIMEOUT_MAX: Duration = Duration::from_secs(10);
@@ -22,6 +23,7 @@ const CONNECT_TIMEOUT_MAX: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub(crate) struct Connector {
     pub(crate) client_id: Arc<str>,
+    pub(crate) security: Arc<Security>,
     pub(crate) request_timeout: Duration,
     pub(crate) backoff: Backoff,
     pub(crate) tasks: TaskTracker,
@@ -29,16 +31,25 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    /// Connects to `host:port` and learns the broker's versions.
+    /// Connects to `host:port`, learns the broker's versions, and authenticates where that is wanted.
     pub(crate) async fn connect(&self, address: Arc<str>) -> Result<Arc<Connection>, ConnectionError> {
         let timeout = self.request_timeout.min(CONNECT_TIMEOUT_MAX);
-        let transport = Transport::connect(&address, timeout).await?;
-        let connection = Arc::new(Connection::new(address, self.client_id.clone(), self.request_timeout, transport));
+        let security = &*self.security;
+        let transport = Transport::connect(&address, security.tls.as_ref(), timeout).await?;
+        let client_id = self.client_id.clone();
+        let connection = Connection::new(address, client_id, security.protocol, self.request_timeout, transport);
+        let connection = Arc::new(connection);
         self.tasks.spawn(task::run(connection.clone(), self.cancelled.clone()));
         let close_unless_ready = CloseOnDrop::new(connection.clone());
         let versions = handshake::negotiate(&connection).await?;
         // Nothing else sets it, so it is unset.
         let _ = connection.versions.set(versions);
+        if let Some(credentials) = &security.credentials {
+            let lifetime = authentication::authenticate(&connection, credentials).await?;
+            if let Some(lifetime) = lifetime {
+                self.tasks.spawn(reauthentication::run(connection.clone(), credentials.clone(), lifetime));
+            }
+        }
         close_unless_ready.keep();
         Ok(connection)
     }

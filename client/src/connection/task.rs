@@ -23,12 +23,12 @@ pub(super) async fn run(connection: Arc<Connection>, cancelled: CancellationToke
     let mut ticks = interval((connection.request_timeout / TICKS_A_TIMEOUT).max(Duration::from_millis(10)));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while connection.is_open() {
-        let writing = !connection.lock().outgoing.is_empty();
+        let writing = !connection.lock().outgoing.is_empty() || connection.transport.wants_flush();
         tokio::select! {
             () = cancelled.cancelled() => connection.close(),
             ready = connection.transport.ready(writing) => {
                 if let Err(source) = ready {
-                    connection.end(ConnectionError::Broken { address: connection.address.to_string(), source: source.into() });
+                    connection.end(ConnectionError::of_socket(&connection.address, source));
                     break;
                 }
                 if writing {
@@ -49,21 +49,36 @@ fn read(connection: &Connection, frames: &mut Frames) -> Result<(), ConnectionEr
     let address = || connection.address.to_string();
     for _ in 0..READS_MAX {
         match connection.transport.try_read(frames.room()) {
-            Ok(0) => return Err(ConnectionError::ClosedByBroker { address: address() }),
+            Ok(0) => return Err(closed_by_broker(connection)),
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(source) => return Err(ConnectionError::Broken { address: address(), source: source.into() }),
+            Err(source) => return Err(ConnectionError::of_socket(&connection.address, source)),
         }
         loop {
             match frames.next() {
                 Ok(Some(frame)) => complete(connection, frame)?,
                 Ok(None) => break,
+                Err(length) if is_tls_alert(length) => return Err(ConnectionError::TlsWanted { address: address() }),
                 Err(length) => return Err(ConnectionError::FrameLength { address: address(), length }),
             }
         }
     }
     Ok(())
+}
+
+/// A broker that closes before it has served anything is most often one that expects another protocol.
+fn closed_by_broker(connection: &Connection) -> ConnectionError {
+    let address = connection.address.to_string();
+    if connection.lock().answered > 1 {
+        return ConnectionError::ClosedByBroker { address };
+    }
+    ConnectionError::ClosedEarly { address, protocol: connection.protocol.name() }
+}
+
+/// Whether what was read as a length is the beginning of a TLS alert: type 21, version 3.x, two bytes.
+fn is_tls_alert(length: i32) -> bool {
+    matches!(length.to_be_bytes(), [0x15, 0x03, 0..=4, 0])
 }
 
 /// Completes the request that has waited longest: answers come in order.
@@ -75,6 +90,7 @@ fn complete(connection: &Connection, frame: Bytes) -> Result<(), ConnectionError
         return Err(ConnectionError::CorrelationMismatch { address: connection.address.to_string(), expected, actual });
     }
     let waiting = state.waiting.pop_front();
+    state.answered = state.answered.saturating_add(1);
     drop(state);
     if let Some(waiting) = waiting {
         (waiting.completion)(Ok(frame));

@@ -31,7 +31,7 @@ pub(crate) struct Refresher {
 
 impl Refresher {
     /// Learns the cluster from the first bootstrap server that answers, trying them over and over within the request
-    /// timeout.
+    /// timeout. One that is there and will not let this client in ends that at once.
     pub(crate) async fn bootstrap(
         config: &ClientConfig,
         connector: Connector,
@@ -46,17 +46,19 @@ impl Refresher {
             let mut failures = 0;
             loop {
                 match refresher.ask_bootstrap_servers().await {
-                    Ok(()) => return,
+                    Ok(()) => return None,
+                    Err(Some(error)) if error.needs_other_settings() => return Some(error),
                     Err(error) => last = error,
                 }
                 failures += 1;
                 tokio::time::sleep(refresher.connector.backoff.jittered(failures)).await;
             }
         };
-        if tokio::time::timeout(config.request_timeout, search).await.is_err() {
-            return Err(refresher.unreachable(config.request_timeout, last));
+        match tokio::time::timeout(config.request_timeout, search).await {
+            Ok(None) => Ok((refresher.metadata.clone(), refresher)),
+            Ok(Some(refused)) => Err(refused.into()),
+            Err(_) => Err(refresher.unreachable(config.request_timeout, last)),
         }
-        Ok((refresher.metadata.clone(), refresher))
     }
 
     /// Serves requests for refreshes until the client ends.
@@ -123,7 +125,13 @@ impl Refresher {
     }
 
     async fn ask_bootstrap_servers_for(&self, ticket: u64) -> Result<(), Option<ConnectionError>> {
-        let mut last = None;
+        let mut last: Option<ConnectionError> = None;
+        // What another password would change says more than that a server is away.
+        let mut note = |error: ConnectionError| {
+            if !last.as_ref().is_some_and(ConnectionError::needs_other_settings) {
+                last = Some(error);
+            }
+        };
         // A server that hangs must leave time for the others.
         let share =
             self.connector.request_timeout / u32::try_from(self.bootstrap_servers.len().max(1)).unwrap_or(u32::MAX);
@@ -136,10 +144,10 @@ impl Refresher {
             match tokio::time::timeout(share, asked).await {
                 Ok(Ok(true)) => return Ok(()),
                 Ok(Ok(false)) => {}
-                Ok(Err(error)) => last = Some(error),
+                Ok(Err(error)) => note(error),
                 Err(_) => {
                     let address = server.to_string();
-                    last = Some(ConnectionError::TimedOut { address, what: "Metadata", waited: share });
+                    note(ConnectionError::TimedOut { address, what: "Metadata", waited: share });
                 }
             }
         }

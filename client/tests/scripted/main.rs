@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a failed expectation of a test is its failure")]
 
 mod consuming;
+mod authenticating;
+mod encrypting;
 mod fake_broker;
+mod guarded_broker;
 mod producing;
 mod transactions;

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use pillion_client::{Client, ClientConfig};
 
+use super::security::SecurityFlags;
 use crate::config::{self, Configuration, Layers, Parts};
 
 /// Where settings come from.
@@ -154,6 +155,8 @@ pub(super) struct ClusterFlags {
     /// Give up on a request after so many seconds
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(super) timeout: u64,
+    #[command(flatten)]
+    security: SecurityFlags,
 }
 
 impl ClusterFlags {
@@ -167,6 +170,7 @@ impl ClusterFlags {
         let config = ClientConfig {
             bootstrap_servers: self.bootstrap.split(',').map(|server| server.trim().to_owned()).collect(),
             client_id: "pillion".to_owned(),
+            security: self.security.read()?,
             request_timeout: self.timeout(),
             ..ClientConfig::default()
         };

@@ -1,6 +1,7 @@
 //! Every key with the value in force, for `pillion config`.
 
 use pillion_cdc::ConnectorConfig;
+use pillion_client::SecurityConfig;
 
 use super::connectors::{DEFAULT_BOOTSTRAP, NO_DATABASE, NamedConnector};
 use super::keys::{self, Part};
@@ -71,6 +72,7 @@ fn shown(key: &str, setting: &Setting, connector: Option<&ConnectorConfig>) -> O
     match key {
         keys::POSTGRES_URL => connector.map(|connector| connector.postgres.to_string()),
         "database.password" => Some(HIDDEN.to_owned()),
+        key if SecurityConfig::is_secret(key) => Some(HIDDEN.to_owned()),
         _ => Some(setting.value.clone()),
     }
 }
@@ -112,6 +114,7 @@ fn default_of(key: &str, part: Part, configuration: &Configuration) -> Option<St
                 "max.row.bytes" => Some(connector.row_bytes_max.to_string()),
                 "topic.creation.default.partitions" => Some(connector.topic_partitions.to_string()),
                 "topic.creation.default.replication.factor" => Some(connector.topic_replication_factor.to_string()),
+                "security.protocol" => Some(connector.security.protocol().name().to_owned()),
                 "delivery" => Some("at-least-once".to_owned()),
                 "source.mode" => Some("replication".to_owned()),
                 "snapshot" => Some("never".to_owned()),

@@ -6,6 +6,7 @@
 use std::sync::LazyLock;
 
 use pillion_broker::BrokerConfig;
+use pillion_client::SecurityConfig;
 
 use super::named;
 
@@ -121,8 +122,8 @@ const SIMILARITY_MIN: f64 = 0.8;
 static KEYS: LazyLock<Vec<(&'static str, Part)>> = LazyLock::new(|| {
     let broker_table = BrokerConfig::new("", "").settings().into_iter().map(|(key, _)| key);
     let broker = OWN_BROKER_KEYS.into_iter().chain(broker_table).map(|key| (key, Part::Broker));
-    let connector = CONNECTOR_KEYS.into_iter().chain(ROUTER_KEYS).map(|key| (key, Part::Connector));
-    broker.chain(connector).collect()
+    let connector = CONNECTOR_KEYS.into_iter().chain(ROUTER_KEYS).chain(SecurityConfig::KEYS);
+    broker.chain(connector.map(|key| (key, Part::Connector))).collect()
 });
 
 /// Every key, the broker's first.

@@ -20,12 +20,19 @@ pub struct Server {
     user: Option<String>,
     folder: tempfile::TempDir,
     port: u16,
+    settings: Vec<String>,
     process: Child,
 }
 
 impl Server {
     /// Makes a cluster and starts it.
     pub async fn start() -> Result<Server> {
+        Self::start_with(&[]).await
+    }
+
+    /// The same with more settings, as `shared_buffers=128MB`, which it keeps over a restart.
+    pub async fn start_with(settings: &[&str]) -> Result<Server> {
+        let settings: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
         let binaries = find_binaries()?;
         let user = service_user()?;
         let folder = tempfile::Builder::new().prefix("pillion-test-postgres-").tempdir()?;
@@ -38,8 +45,8 @@ impl Server {
         let mut initdb = as_user(user.as_deref(), &binaries.join("initdb"));
         initdb.args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--pgdata"]);
         run(initdb.arg(&data))?;
-        let (port, process) = launch(&binaries, user.as_deref(), &data, None).await?;
-        Ok(Server { binaries, user, folder, port, process })
+        let (port, process) = launch(&binaries, user.as_deref(), &data, None, &settings).await?;
+        Ok(Server { binaries, user, folder, port, settings, process })
     }
 
     /// Where it answers, for the superuser.
@@ -50,6 +57,21 @@ impl Server {
     /// A connection.
     pub async fn connect(&self) -> Result<Client> {
         connect(self.port).await
+    }
+
+    /// The folder of its programs, which holds the clients too.
+    pub fn binaries(&self) -> &Path {
+        &self.binaries
+    }
+
+    /// Its data directory, to do to it what happens to databases while it is down.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// The id of its first process.
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
     }
 
     /// SIGKILL: nothing is flushed, nobody is told.
@@ -65,7 +87,7 @@ impl Server {
         // A killed server's children may hold its shared memory for a moment more.
         let deadline = Instant::now() + START_TIMEOUT;
         loop {
-            match launch(&self.binaries, self.user.as_deref(), &data, Some(self.port)).await {
+            match launch(&self.binaries, self.user.as_deref(), &data, Some(self.port), &self.settings).await {
                 Ok((_, process)) => {
                     self.process = process;
                     return Ok(());
@@ -86,7 +108,13 @@ impl Drop for Server {
     }
 }
 
-async fn launch(binaries: &Path, user: Option<&str>, data: &Path, port: Option<u16>) -> Result<(u16, Child)> {
+async fn launch(
+    binaries: &Path,
+    user: Option<&str>,
+    data: &Path,
+    port: Option<u16>,
+    settings: &[String],
+) -> Result<(u16, Child)> {
     let deadline = Instant::now() + START_TIMEOUT;
     loop {
         // Another process may take a free port before the server does; then another is tried.
@@ -106,6 +134,9 @@ async fn launch(binaries: &Path, user: Option<&str>, data: &Path, port: Option<u
             "max_replication_slots=10",
             "shared_buffers=16MB",
         ] {
+            command.args(["-c", setting]);
+        }
+        for setting in settings {
             command.args(["-c", setting]);
         }
         let mut process = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;

@@ -1,12 +1,15 @@
 //! Reading topics with librdkafka, as a user's service would.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use pillion_tests::waiting::PATIENCE;
 use rdkafka::ClientConfig;
 use rdkafka::consumer::{Consumer, StreamConsumer};
+use rdkafka::error::KafkaError;
 use rdkafka::message::{BorrowedMessage, Headers, Message};
+use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 
 /// A record as far as tests look at it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,6 +73,33 @@ pub(crate) async fn read_until(
             // A topic that is not there yet, a broker that is away: librdkafka goes on by itself.
             Ok(Err(_)) => tokio::time::sleep(Duration::from_millis(50)).await,
             Err(_) => bail!("after {} records there were no more: {:?}", all.len(), all.last()),
+        }
+    }
+    Ok(all)
+}
+
+/// Everything committed in a topic of so many partitions, to the end of each as it is now.
+pub(crate) async fn read_to_end(broker: &str, topic: &str, partitions: i32) -> Result<Vec<Consumed>> {
+    let consumer: StreamConsumer = ClientConfig::new()
+        .set("bootstrap.servers", broker)
+        .set("group.id", "reads-to-the-end")
+        .set("isolation.level", "read_committed")
+        .set("enable.auto.commit", "false")
+        .set("enable.partition.eof", "true")
+        .create()?;
+    let mut assignment = TopicPartitionList::new();
+    for partition in 0..partitions {
+        assignment.add_partition_offset(topic, partition, Offset::Beginning)?;
+    }
+    consumer.assign(&assignment)?;
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let (mut all, mut ended) = (Vec::new(), BTreeSet::new());
+    while ended.len() < usize::try_from(partitions)? {
+        match tokio::time::timeout_at(deadline, consumer.recv()).await {
+            Ok(Ok(message)) => all.push(Consumed::from(&message)),
+            Ok(Err(KafkaError::PartitionEOF(partition))) => drop(ended.insert(partition)),
+            Ok(Err(error)) => return Err(error.into()),
+            Err(_) => bail!("{topic} does not end; ended: {ended:?}"),
         }
     }
     Ok(all)

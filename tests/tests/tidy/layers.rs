@@ -14,7 +14,7 @@ struct Layer {
     never: &'static [&'static str],
 }
 
-const LAYERS: [Layer; 9] = [
+const LAYERS: [Layer; 11] = [
     Layer { folder: "wire/derive", may: &[], never: &[] },
     Layer { folder: "wire", may: &["pillion-wire-derive"], never: &[] },
     Layer { folder: "client", may: &["pillion-wire"], never: &["pillion-cdc"] },
@@ -26,7 +26,17 @@ const LAYERS: [Layer; 9] = [
         may: &["pillion-broker", "pillion-cdc", "pillion-client", "pillion-trace-context", "pillion-wire"],
         never: &[],
     },
-    Layer { folder: "bench", may: &["pillion-wire"], never: &["pillion-cdc", "pillion-client"] },
+    Layer { folder: "outbox", may: &[], never: &["pillion-broker", "pillion-cdc", "pillion-client"] },
+    Layer {
+        folder: "examples/outbox/rust",
+        may: &["pillion-outbox"],
+        never: &["pillion-broker", "pillion-cdc", "pillion-client", "pillion-trace-context", "pillion-wire"],
+    },
+    Layer {
+        folder: "bench",
+        may: &["pillion-wire", "pillion-test-postgres"],
+        never: &["pillion-cdc", "pillion-client"],
+    },
     Layer {
         folder: "examples/saga",
         may: &[],

@@ -50,6 +50,8 @@ macro_rules! every_message {
             OffsetFetchRequest, OffsetFetchResponse,
             OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse,
             ProduceRequest, ProduceResponse,
+            SaslAuthenticateRequest, SaslAuthenticateResponse,
+            SaslHandshakeRequest, SaslHandshakeResponse,
             SyncGroupRequest, SyncGroupResponse,
             TxnOffsetCommitRequest, TxnOffsetCommitResponse,
             UpdateFeaturesRequest, UpdateFeaturesResponse,

@@ -1,6 +1,8 @@
 //! OffsetCommit and TxnOffsetCommit: checked against the group now; visible once durable, or once their transaction is
 //! committed.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use pillion_wire::ErrorCode;
@@ -15,7 +17,8 @@ use super::GroupShard;
 
 impl GroupShard {
     /// Answers each partition with NONE once its offset is durable, OFFSET_METADATA_TOO_LARGE, or, all alike, why
-    /// the sender may not commit.
+    /// the sender may not commit. Of a partition that is named again the last offset is committed, as Kafka does, and it
+    /// alone is written: a record has the group's whole name in it.
     pub(crate) fn commit(&mut self, group_id: &Arc<str>, commit: Commit, now: Moment, actions: &mut Vec<Action>) {
         if let Err(error) = self.accept_commit(group_id, &commit, now) {
             let results = vec![error; commit.offsets.len()];
@@ -24,6 +27,7 @@ impl GroupShard {
         }
         let mut records = Vec::with_capacity(commit.offsets.len());
         let mut results = Vec::with_capacity(commit.offsets.len());
+        let mut places = HashMap::with_capacity(commit.offsets.len());
         for offset in commit.offsets {
             if is_too_long(&offset.committed.metadata, self.limits.offset_metadata_max) {
                 results.push(ErrorCode::OffsetMetadataTooLarge);
@@ -32,12 +36,20 @@ impl GroupShard {
             results.push(ErrorCode::None);
             let mut committed = offset.committed;
             committed.commit_timestamp_ms = now.wall_ms;
-            records.push(GroupRecord::Offset {
+            let place = places.entry((Arc::clone(&offset.topic), offset.partition));
+            let record = GroupRecord::Offset {
                 group_id: Arc::clone(group_id),
                 topic: offset.topic,
                 partition: offset.partition,
                 committed: Some(committed),
-            });
+            };
+            match place {
+                Entry::Vacant(place) => {
+                    place.insert(records.len());
+                    records.push(record);
+                }
+                Entry::Occupied(place) => records[*place.get()] = record,
+            }
         }
         if records.is_empty() {
             actions.push(Action::Answer(commit.waiter, Answer::Commit(results)));

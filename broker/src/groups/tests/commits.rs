@@ -159,3 +159,23 @@ fn when_an_append_fails_everyone_who_waits_is_answered_with_the_error() {
     assert_eq!(harness.committed(), None);
     assert_eq!(harness.heartbeat(&follower, generation), ErrorCode::None, "the group is as the log says");
 }
+
+#[test]
+fn of_a_partition_named_again_the_last_offset_that_may_be_committed_is() {
+    let mut harness = Harness::new();
+    let long = "x".repeat(harness.limits.offset_metadata_max + 1);
+    let (none, too_large) = (ErrorCode::None, ErrorCode::OffsetMetadataTooLarge);
+    for (offsets, results, committed) in [
+        ([(5, "a"), (3, "b")], [none, none], 3),
+        ([(5, "a"), (9, long.as_str())], [none, too_large], 5),
+        ([(8, long.as_str()), (9, "b")], [too_large, none], 9),
+    ] {
+        let mut commit = harness.commit_request("", -1, 0);
+        commit.offsets = offsets.map(|(offset, metadata)| partition_offset("orders", 0, offset, metadata)).into();
+        let written = harness.log.len();
+        let waiter = harness.commit_with(commit);
+        assert_eq!(harness.commit_results(waiter), Some(results.to_vec()));
+        assert_eq!(harness.committed(), Some(committed));
+        assert_eq!(harness.log.len(), written + 1, "one record is enough");
+    }
+}

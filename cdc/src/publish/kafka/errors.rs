@@ -8,10 +8,10 @@ use crate::progress::ReadingError;
 use crate::publish::PublishError;
 
 pub(super) fn of_client(error: ClientError) -> PublishError {
-    match &error {
-        ClientError::InvalidBootstrapServer { .. } => PublishError::Refused(error.into()),
-        _ => of_code(error.error_code(), error),
+    if error.needs_other_settings() {
+        return PublishError::Refused(error.into());
     }
+    of_code(error.error_code(), error)
 }
 
 pub(super) fn of_admin(error: AdminError) -> PublishError {

@@ -62,6 +62,7 @@ impl KafkaCluster {
         ClientConfig {
             bootstrap_servers: self.config.bootstrap_servers.clone(),
             client_id: self.config.client_id.clone(),
+            security: self.config.security.clone(),
             ..ClientConfig::default()
         }
     }

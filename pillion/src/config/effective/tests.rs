@@ -29,7 +29,15 @@ fn no_password_is_shown() {
     assert_eq!(shown(&url, "postgres.url").0.as_deref(), Some("postgresql://shop@db:5432/orders"));
     let parts = effective_of(&["database.hostname=db", "database.user=shop", "database.password=hunter2"]);
     assert_eq!(shown(&parts, "database.password").0.as_deref(), Some(HIDDEN));
-    assert!(!format!("{url:?}{parts:?}").contains("hunter2"));
+    let sasl = effective_of(&[
+        "security.protocol=SASL_PLAINTEXT",
+        "sasl.mechanism=PLAIN",
+        "sasl.username=shop",
+        "sasl.password=hunter2",
+    ]);
+    assert_eq!(shown(&sasl, "sasl.password").0.as_deref(), Some(HIDDEN));
+    assert_eq!(shown(&sasl, "security.protocol").0.as_deref(), Some("SASL_PLAINTEXT"));
+    assert!(!format!("{url:?}{parts:?}{sasl:?}").contains("hunter2"));
 }
 
 #[test]

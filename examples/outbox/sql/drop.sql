@@ -1,0 +1,3 @@
+-- region: drop
+DROP TABLE outbox_2026_11;
+-- endregion

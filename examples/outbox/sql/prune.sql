@@ -1,0 +1,3 @@
+-- region: prune
+DELETE FROM inbox WHERE processed_at < now() - interval '30 days';
+-- endregion

@@ -1,0 +1,100 @@
+//! Postgres is killed, goes back in time, or begins another timeline.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+use pillion_tests::waiting::wait_for;
+
+use crate::scene::Scene;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slot_that_a_crash_of_postgres_set_back_repeats_nothing() -> Result<()> {
+    let mut scene = Scene::set().await?;
+    for _ in 0..2 {
+        scene.events_arrive(200).await?;
+        // A slot's position is on disk only since the last checkpoint.
+        let before = scene.confirmed().await?;
+        scene.kill_connector().await?;
+        scene.postgres.kill()?;
+        scene.postgres.restart().await?;
+        let after = scene.confirmed().await?;
+        assert!(after < before, "the crash is to set the slot back, from {before}, and it stands at {after}");
+        scene.restart_connector()?;
+        scene.events_arrive(100).await?;
+    }
+    scene.end().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_postgres_killed_under_a_running_connector_loses_and_repeats_nothing() -> Result<()> {
+    let mut scene = Scene::set().await?;
+    for _ in 0..2 {
+        scene.events_arrive(100).await?;
+        scene.postgres.kill()?;
+        scene.postgres.restart().await?;
+    }
+    scene.end().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_lacks_what_was_published_halts_the_connector_until_told_otherwise() -> Result<()> {
+    let mut scene = Scene::set().await?;
+    // The state of now is what is restored later.
+    scene.connector.terminate().await?;
+    scene.postgres.kill()?;
+    let data = scene.postgres.data();
+    let backup = data.with_extension("backup");
+    copy(&data, &backup)?;
+    scene.postgres.restart().await?;
+    scene.restart_connector()?;
+    scene.events_arrive(200).await?;
+
+    scene.postgres.kill()?;
+    scene.kill_connector().await?;
+    std::fs::remove_dir_all(&data)?;
+    std::fs::rename(&backup, &data)?;
+    scene.postgres.restart().await?;
+    scene.restart_connector()?;
+    let status = scene.connector.ended().await?;
+    let log = scene.connector.log();
+    assert!(!status.success() && log.contains("accept.timeline"), "{status}: {log}");
+
+    scene.restart_connector_with(&["accept.timeline=true"])?;
+    scene.events_arrive(100).await?;
+    // What was written after the backup was seen and is gone; what has been written since is whole.
+    let rows = scene.writers.stop().await?;
+    scene.reader.read_all(&rows, pillion_tests::waiting::PATIENCE).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_timeline_halts_the_connector_until_it_is_accepted() -> Result<()> {
+    let mut scene = Scene::set().await?;
+    scene.kill_connector().await?;
+    scene.postgres.kill()?;
+    std::fs::write(scene.postgres.data().join("standby.signal"), "")?;
+    scene.postgres.restart().await?;
+    let client = scene.postgres.connect().await?;
+    client.batch_execute("SELECT pg_promote()").await?;
+    // The new timeline is that of the next checkpoint.
+    client.batch_execute("CHECKPOINT").await?;
+    wait_for("the new timeline", || async {
+        let timeline: i32 = client.query_one("SELECT timeline_id FROM pg_control_checkpoint()", &[]).await?.get(0);
+        Ok((timeline == 2).then_some(()))
+    })
+    .await?;
+
+    scene.restart_connector()?;
+    let status = scene.connector.ended().await?;
+    let log = scene.connector.log();
+    assert!(!status.success() && log.contains("accept.timeline"), "{status}: {log}");
+    scene.restart_connector_with(&["accept.timeline=true"])?;
+    scene.end().await
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let status = Command::new("cp").arg("-a").arg(from).arg(to).status()?;
+    ensure!(status.success(), "cannot copy {}", from.display());
+    Ok(())
+}
