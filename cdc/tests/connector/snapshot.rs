@@ -50,11 +50,17 @@ async fn died_before_the_first_row(server: &Server) -> Result<Progress> {
     running.task.abort();
     assert!(running.task.await.unwrap_err().is_cancelled());
     assert_eq!(recorder.events(), []);
+    until_free(&client).await?;
+    Ok(recorder.progress().unwrap())
+}
+
+/// The server notices a moment later that a connector is gone.
+async fn until_free(client: &Client) -> Result<()> {
     let is_free = "select count(*) = 0 from pg_replication_slots where active";
     while !client.query_one(is_free, &[]).await?.get::<_, bool>(0) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    Ok(recorder.progress().unwrap())
+    Ok(())
 }
 
 #[tokio::test]
@@ -147,6 +153,7 @@ async fn a_slot_of_someone_elses_and_a_slot_that_is_gone_are_refused_with_what_t
     let running = start(config(&server), &made);
     made.until_id(&id(5)).await;
     running.stop().await?;
+    until_free(&client).await?;
     client.batch_execute("select pg_drop_replication_slot('pillion')").await?;
     let error = start(initial(&server), &made).task.await?.unwrap_err();
     assert!(error.to_string().contains("pillion outbox republish --from"), "{error}");
