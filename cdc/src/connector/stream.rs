@@ -156,10 +156,10 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
                 false => None,
             };
         }
-        match next {
-            Some(event) => self.handle(event.map_err(Ended::Session)?).await,
-            None => Ok(()),
+        if let Some(event) = next {
+            self.handle(event.map_err(Ended::Session)?).await?;
         }
+        self.publisher.flush().await.map_err(Ended::Publisher)
     }
 
     /// Takes in an outcome, and those that are there already behind it.

@@ -4,14 +4,24 @@
 //! [`init_sql`] is what [`apply`] runs: what is printed is what happens. Each statement may be run again, and leaves
 //! alone what exists. [`statements`] has the text.
 
+mod health;
 mod partitions;
+mod prune;
+mod republish;
+mod row_time;
 mod statements;
 
 use crate::control::{Control, ControlError};
 use crate::postgres_url::PostgresUrl;
 use crate::quoting::TableName;
 
+pub use health::{ClusterHealth, Health, SlotHealth, TableHealth, health};
 pub use partitions::Interval;
+pub use prune::{PruneError, PruneOptions, Pruned, prune};
+pub use republish::{
+    FromError, Plan, PlannedTable, RepublishError, RepublishFrom, Republished, plan, republish, republish_with,
+};
+pub use row_time::NoRowTime;
 
 #[cfg(test)]
 mod tests;
