@@ -5,7 +5,7 @@ CARGO ?= cargo
 BUILD := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-needs lint format bench bench-cdc backlog bench-zero-copy build-bench simulate fuzz outbox-examples suites
+.PHONY: help demo build test test-needs lint format bench bench-cdc backlog bench-zero-copy build-bench simulate fuzz outbox-examples suites outgrow
 
 help: ## List what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 18
@@ -61,6 +61,10 @@ outbox-examples: ## The outbox programs that fetch packages: Rust with sqlx, Pyt
 	$(CARGO) build --package pillion
 	$(CARGO) test --package pillion-outbox --features sqlx/runtime-tokio
 	$(CARGO) test --package pillion-tests --test end_to_end -- --ignored outbox_examples::an_outbox_in_$(ONLY)
+
+outgrow: ## The connector moves to three nodes of Apache Kafka whose leaders are killed; KAFKA_RUN=command, SECURED=1
+	@test -n "$(PILLION)" || $(CARGO) build --package pillion
+	python3 tests/outgrow/run.py $(if $(filter-out 0 no false,$(SECURED)),--secured) $(OUTGROW_FLAGS) $(or $(PILLION),$(BUILD)/debug/pillion)
 
 suites: ## Other projects' test suites against target/debug/pillion (or PILLION=…); SUITES=path/to/suite, ONLY="rdkafka …"
 	@test -n "$(PILLION)" || $(CARGO) build --package pillion

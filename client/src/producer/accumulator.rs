@@ -79,7 +79,7 @@ impl Accumulator {
         }
     }
 
-    /// Queues a record; true when something may have to be sent for it.
+    /// Queues a record; true when something may have to be sent for it. The cluster is looked at for a new topic only.
     ///
     /// # Errors
     /// Gives the record back with the reason when the producer has ended or the partition does not exist.
@@ -87,7 +87,7 @@ impl Accumulator {
         &mut self,
         topic: &str,
         pending: Pending,
-        cluster: &Cluster,
+        cluster: impl FnOnce() -> Arc<Cluster>,
     ) -> Result<bool, Box<(Pending, ProduceError)>> {
         if let Some(ended) = &self.ended {
             return Err(Box::new((pending, ended.clone())));
@@ -97,7 +97,7 @@ impl Accumulator {
         }
         if !self.topics.contains_key(topic) {
             self.topics.insert(topic.into(), TopicQueue::default());
-            self.learn_topic(topic, cluster);
+            self.learn_topic(topic, &cluster());
         }
         let Some(queue) = self.topics.get_mut(topic) else { return Ok(false) };
         if queue.slots.is_empty() {
@@ -124,14 +124,17 @@ impl Accumulator {
             return Err(Box::new((pending, error)));
         };
         let partition = &mut self.partitions[slot];
+        let was_full = partition.queue.head_is_full(FULL_BYTES);
         let began = partition.queue.append(pending, limit, self.settings.compression);
-        let fills = began || partition.queue.head_is_full(FULL_BYTES);
+        // A head that was full before is waited for already: whoever was told then, or the answer that makes room, sees
+        // to it.
+        let fills = began || (!was_full && partition.queue.head_is_full(FULL_BYTES));
         self.activate(slot);
         Ok(fills)
     }
 
     /// Takes in a new view of the cluster; answers records that it says can never be sent.
-    pub(super) fn learn(&mut self, cluster: &Cluster) -> Vec<(Pending, ProduceError)> {
+    pub(super) fn learn(&mut self, cluster: &Arc<Cluster>) -> Vec<(Pending, ProduceError)> {
         let mut refused = Vec::new();
         let names: Vec<Arc<str>> = self.topics.keys().cloned().collect();
         for name in names {
@@ -149,7 +152,7 @@ impl Accumulator {
                     let error = ProduceError::Topic { topic: name.to_string(), code };
                     self.gate.fail(pending.transaction, &AbortCause::of_record(&error));
                     refused.push((pending, error));
-                } else if let Err(kept) = self.append(&name, pending, cluster) {
+                } else if let Err(kept) = self.append(&name, pending, || cluster.clone()) {
                     refused.push(*kept);
                 }
             }

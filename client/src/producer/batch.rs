@@ -23,13 +23,23 @@ pub(super) struct Pending {
     pub(super) transaction: u64,
     /// What it adds to a batch at most.
     pub(super) bytes: usize,
-    pub(super) delivery: Delivery,
+    /// Who is told its fate, if anybody is.
+    pub(super) delivery: Option<Delivery>,
     /// Its share of the buffer memory, given back on drop.
     pub(super) memory: Option<OwnedSemaphorePermit>,
     pub(super) queued: Instant,
     pub(super) deadline: Instant,
     /// Held until its fate is known: what a flush waits for.
     pub(super) unsettled: TaskTrackerToken,
+}
+
+impl Pending {
+    /// Tells that it failed.
+    pub(super) fn fail(self, error: ProduceError) {
+        if let Some(delivery) = self.delivery {
+            let _ = delivery.send(Err(error));
+        }
+    }
 }
 
 /// Records of one partition that travel together.
@@ -54,7 +64,9 @@ pub(super) struct Batch {
     /// Takes no more records although it is not encoded.
     sealed: bool,
     content: Content,
-    deliveries: Vec<Delivery>,
+    count: i32,
+    /// Who is told fates, by the record's place.
+    deliveries: Vec<(i32, Delivery)>,
     memory: Option<OwnedSemaphorePermit>,
     unsettled: TaskTrackerToken,
 }
@@ -85,7 +97,8 @@ impl Batch {
             compression,
             sealed: false,
             content: Content::Open(builder),
-            deliveries: vec![first.delivery],
+            count: 1,
+            deliveries: first.delivery.map(|delivery| (0, delivery)).into_iter().collect(),
             memory: first.memory,
             unsettled: first.unsettled,
         }
@@ -93,7 +106,7 @@ impl Batch {
 
     /// Records in it.
     pub(super) fn count(&self) -> i32 {
-        self.deliveries.len() as i32
+        self.count
     }
 
     /// Whether it takes a record of `bytes` of a transaction without growing beyond `limit`.
@@ -112,7 +125,8 @@ impl Batch {
             (Some(memory), Some(more)) => memory.merge(more),
             (memory, more) => *memory = memory.take().or(more),
         }
-        self.deliveries.push(pending.delivery);
+        self.deliveries.extend(pending.delivery.map(|delivery| (self.count, delivery)));
+        self.count += 1;
     }
 
     /// The encoded batch; encodes it when it is new or its stamp has changed.
@@ -140,6 +154,8 @@ impl Batch {
             let second_records = records.split_off(first_count);
             (rebuild(self.compression, &records), rebuild(self.compression, &second_records))
         };
+        let first_deliveries = self.deliveries.partition_point(|(at, _)| *at < first_count as i32);
+        let second_deliveries = self.deliveries.split_off(first_deliveries).into_iter();
         let second_sequence = |stamp: BatchProducer| advance_sequence(stamp.base_sequence, first_count as i32);
         let second = Self {
             order: self.order + first_count as u64,
@@ -148,22 +164,24 @@ impl Batch {
             last_failure: self.last_failure.clone(),
             sealed: true,
             content: Content::Open(second_half),
-            deliveries: self.deliveries.split_off(first_count),
+            count: self.count - first_count as i32,
+            deliveries: second_deliveries.map(|(at, delivery)| (at - first_count as i32, delivery)).collect(),
             memory: self.memory.as_mut().and_then(|memory| memory.split(memory.num_permits() / 2)),
             unsettled: self.unsettled.clone(),
             ..self
         };
+        self.count = first_count as i32;
         self.bytes = first_half.bytes_max();
         self.sealed = true;
         self.content = Content::Open(first_half);
         Ok((self, second))
     }
 
-    /// Tells every record its fate; `Ok` holds the partition and the first record's offset, −1 when unknown.
+    /// Tells fates to those who want to know; `Ok` holds the partition and the first record's offset, −1 when unknown.
     pub(super) fn settle(self, fate: Result<(i32, i64), ProduceError>) {
-        for (index, delivery) in (0..).zip(self.deliveries) {
+        for (at, delivery) in self.deliveries {
             let fate = match &fate {
-                Ok((partition, base_offset)) if *base_offset >= 0 => Ok((*partition, base_offset + index)),
+                Ok((partition, base_offset)) if *base_offset >= 0 => Ok((*partition, base_offset + i64::from(at))),
                 other => other.clone(),
             };
             // A record nobody waits for has a fate all the same.

@@ -107,19 +107,22 @@ impl Dispatch {
         group: Option<&TaskTracker>,
         pending: impl FnOnce(&TaskTracker) -> Pending,
     ) -> Result<(), ProduceError> {
-        let cluster = self.client.metadata.cluster();
         let mut state = self.lock();
         let pending = match group.or(state.groups.last()) {
             Some(group) => pending(group),
             None => return Err(ProduceError::Closed),
         };
-        let appended = state.accumulator.append(topic, pending, &cluster);
+        let appended = state.accumulator.append(topic, pending, || self.client.metadata.cluster());
         if appended.is_err() {
             state.accumulator.gate().seen();
         }
         drop(state);
         match appended {
-            Ok(true) => self.wake.notify_one(),
+            Ok(true) => {
+                // Once a batch is often enough for refreshes to ask for the topic.
+                self.client.metadata.track(topic, true);
+                self.wake.notify_one();
+            }
             Ok(false) => {}
             Err(refused) => {
                 self.sweep();
@@ -318,7 +321,7 @@ impl Dispatch {
             batch.settle(Err(error));
         }
         for pending in unrouted {
-            let _ = pending.delivery.send(Err(error.clone()));
+            pending.fail(error.clone());
         }
     }
 
@@ -332,7 +335,7 @@ impl Dispatch {
         let expired = self.lock().accumulator.expire(Instant::now());
         self.settle(expired.batches);
         for (pending, error) in expired.records {
-            let _ = pending.delivery.send(Err(error));
+            pending.fail(error);
         }
         self.sweep();
         for connection in expired.brokers.into_iter().filter_map(|node| self.pool.established(node)) {
@@ -345,7 +348,7 @@ impl Dispatch {
         let cluster = self.client.metadata.cluster();
         let refused = self.lock().accumulator.learn(&cluster);
         for (pending, error) in refused {
-            let _ = pending.delivery.send(Err(error));
+            pending.fail(error);
         }
         self.sweep();
     }

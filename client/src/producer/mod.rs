@@ -95,14 +95,16 @@ impl Producer {
     /// [`ProduceError::RecordTooLarge`] when it could never fit, [`ProduceError::UnknownPartition`], and whatever the
     /// producer has ended with.
     pub async fn send(&self, record: ProducerRecord) -> Result<DeliveryHandle, ProduceError> {
-        self.queue(record, None).await
+        let handle = self.queue(record, None, true).await?;
+        handle.ok_or(ProduceError::Closed)
     }
 
     async fn queue(
         &self,
         record: ProducerRecord,
         transaction: Option<(u64, &TaskTracker)>,
-    ) -> Result<DeliveryHandle, ProduceError> {
+        tracked: bool,
+    ) -> Result<Option<DeliveryHandle>, ProduceError> {
         let ProducerRecord { topic, partition, key, value, headers, timestamp_ms } = record;
         let record = Record { offset: 0, timestamp: timestamp_ms.unwrap_or_else(now_ms), key, value, headers };
         let bytes = BatchBuilder::record_bytes_max(&record);
@@ -119,8 +121,7 @@ impl Producer {
                 room.map_err(|_| self.dispatch.ended().unwrap_or(ProduceError::Closed))?
             }
         };
-        self.dispatch.client.metadata.track(&topic, true);
-        let (delivery, fate) = oneshot::channel();
+        let (delivery, fate) = tracked.then(oneshot::channel).unzip();
         let queued = Instant::now();
         let deadline = queued + self.dispatch.delivery_timeout;
         let (number, group) = transaction.map_or((0, None), |(number, group)| (number, Some(group)));
@@ -135,7 +136,7 @@ impl Producer {
             deadline,
             unsettled: group.token(),
         })?;
-        Ok(DeliveryHandle::new(topic, fate, self.dispatch.clone()))
+        Ok(fate.map(|fate| DeliveryHandle::new(topic, fate, self.dispatch.clone())))
     }
 
     /// Waits until every record queued before is delivered or has failed; each one's own handle tells which.

@@ -21,7 +21,8 @@ pub(crate) struct Unenlisted {
 }
 
 impl Producer {
-    /// As [`Producer::send`], into a transaction; `group` holds the records that it waits for when it ends.
+    /// As [`Producer::send`], into a transaction; `group` holds the records that it waits for when it ends. A handle is
+    /// given where the record is `tracked`.
     ///
     /// # Errors
     /// As [`Producer::send`]; the transaction is doomed then.
@@ -30,8 +31,9 @@ impl Producer {
         transaction: u64,
         group: &TaskTracker,
         record: ProducerRecord,
-    ) -> Result<DeliveryHandle, ProduceError> {
-        let sent = self.queue(record, Some((transaction, group))).await;
+        tracked: bool,
+    ) -> Result<Option<DeliveryHandle>, ProduceError> {
+        let sent = self.queue(record, Some((transaction, group)), tracked).await;
         if let Err(error) = &sent {
             self.dispatch.fail(transaction, AbortCause::of_record(error));
             self.dispatch.note_seen();
@@ -149,7 +151,7 @@ impl Dispatch {
             batch.settle(Err(error));
         }
         for (error, pending) in swept.records {
-            let _ = pending.delivery.send(Err(error));
+            pending.fail(error);
         }
         if news {
             self.transactions.notify_one();

@@ -147,7 +147,17 @@ impl Transaction {
     /// As [`Producer::send`]. A record that fails, here or later, dooms the transaction: it cannot be committed any
     /// more, and [`Transaction::commit`] tells why.
     pub async fn send(&self, record: ProducerRecord) -> Result<DeliveryHandle, ProduceError> {
-        self.producer.send_in(self.number, &self.group, record).await
+        let handle = self.producer.send_in(self.number, &self.group, record, true).await?;
+        handle.ok_or(ProduceError::Closed)
+    }
+
+    /// As [`Transaction::send`] for a caller to whom the transaction's outcome says enough, which costs less: of a
+    /// record that fails later [`Transaction::commit`] tells.
+    ///
+    /// # Errors
+    /// As [`Transaction::send`].
+    pub async fn send_untracked(&self, record: ProducerRecord) -> Result<(), ProduceError> {
+        self.producer.send_in(self.number, &self.group, record, false).await.map(drop)
     }
 
     /// Has offsets committed for a consumer group with the transaction: of a partition given twice the last one.

@@ -64,8 +64,11 @@ impl Transactions {
         record: ProducerRecord,
         wants_acknowledgement: bool,
     ) -> Result<Option<DeliveryHandle>, PublishError> {
-        let handle = self.open().await?.send(record).await.map_err(of_produce)?;
-        Ok(wants_acknowledgement.then_some(handle))
+        let transaction = self.open().await?;
+        if wants_acknowledgement {
+            return transaction.send(record).await.map(Some).map_err(of_produce);
+        }
+        transaction.send_untracked(record).await.map(|()| None).map_err(of_produce)
     }
 
     pub(super) async fn commit(&mut self, progress: &Progress) -> Result<TransactionOutcome, PublishError> {
@@ -77,7 +80,7 @@ impl Transactions {
             ..ProducerRecord::default()
         };
         // Its failure is the transaction's.
-        drop(self.open().await?.send(record).await.map_err(of_produce)?);
+        self.open().await?.send_untracked(record).await.map_err(of_produce)?;
         match self.open.take() {
             Some(transaction) => Ok(transaction.commit()),
             None => unreachable!("it was opened above"),

@@ -118,13 +118,13 @@ impl Model {
             record,
             partition: Some(partition),
             transaction: 0,
-            delivery,
+            delivery: Some(delivery),
             memory: None,
             queued: self.now,
             deadline: self.now + Duration::from_secs(120),
             unsettled: self.group.token(),
         };
-        match self.accumulator.append(TOPIC, pending, &self.cluster) {
+        match self.accumulator.append(TOPIC, pending, || self.cluster.clone().into()) {
             Ok(_) => {
                 self.sent[partition as usize].push(value);
                 self.fates.push((partition, value, Some(fate), None));
