@@ -138,9 +138,8 @@ impl TopicCreation {
         let matching = self.order.iter().filter_map(|name| self.groups.get(name)).find(|group| group.covers(topic));
         let group = matching.or(default);
         let partitions = group.and_then(|group| group.partitions).or(default.and_then(|group| group.partitions));
-        let replication_factor = group
-            .and_then(|group| group.replication_factor)
-            .or(default.and_then(|group| group.replication_factor));
+        let replication_factor =
+            group.and_then(|group| group.replication_factor).or(default.and_then(|group| group.replication_factor));
         let configs = group.map(|group| group.configs.clone()).unwrap_or_default().into_iter().collect();
         TopicSettings {
             partitions: partitions.unwrap_or(-1),

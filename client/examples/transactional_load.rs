@@ -17,7 +17,8 @@ const TRANSACTION: Duration = Duration::from_millis(10);
 fn cpu_time() -> Result<Duration> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks: u64 = fields.get(11).context("utime")?.parse::<u64>()? + fields.get(12).context("stime")?.parse::<u64>()?;
+    let ticks: u64 =
+        fields.get(11).context("utime")?.parse::<u64>()? + fields.get(12).context("stime")?.parse::<u64>()?;
     // USER_HZ is 100 on every Linux.
     Ok(Duration::from_millis(ticks * 10))
 }

@@ -50,7 +50,9 @@ fn every_problem_is_reported_at_once() {
     config.set("dead.letter.topic", "no topic").unwrap();
     config.set("route.topic.regex", "(").unwrap();
     let problems: Vec<String> = config.validate().unwrap_err().iter().map(ToString::to_string).collect();
-    for part in ["slot.name", "table.include", "bootstrap", "topic.creation.orders.include", "dead.letter.topic", "regex"] {
+    for part in
+        ["slot.name", "table.include", "bootstrap", "topic.creation.orders.include", "dead.letter.topic", "regex"]
+    {
         assert!(problems.iter().any(|problem| problem.contains(part)), "{part} in {problems:?}");
     }
     assert_eq!(problems.len(), 6, "{problems:?}");

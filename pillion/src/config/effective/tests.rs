@@ -25,7 +25,8 @@ fn every_key_is_listed_with_value_and_origin() {
 
 #[test]
 fn rules_for_topics_are_listed_as_they_were_given() {
-    let settings = effective_of(&["topic.creation.groups=a", "topic.creation.a.include=x.*", "topic.creation.a.retention.ms=5"]);
+    let settings =
+        effective_of(&["topic.creation.groups=a", "topic.creation.a.include=x.*", "topic.creation.a.retention.ms=5"]);
     assert_eq!(shown(&settings, "topic.creation.a.retention.ms").0.as_deref(), Some("5"));
     assert_eq!(shown(&settings, "topic.creation.default.partitions").0.as_deref(), Some("-1"));
 }
