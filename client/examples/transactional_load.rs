@@ -17,14 +17,15 @@ const TRANSACTION: Duration = Duration::from_millis(10);
 fn cpu_time() -> Result<Duration> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks: u64 = fields.get(11).context("utime")?.parse::<u64>()? + fields.get(12).context("stime")?.parse::<u64>()?;
+    let ticks: u64 =
+        fields.get(11).context("utime")?.parse::<u64>()? + fields.get(12).context("stime")?.parse::<u64>()?;
     // USER_HZ is 100 on every Linux.
     Ok(Duration::from_millis(ticks * 10))
 }
 
 fn record(number: u64, value: &Bytes, headers: &[Header]) -> ProducerRecord {
     ProducerRecord {
-        topic: TOPIC.to_owned(),
+        topic: TOPIC.into(),
         key: Some(Bytes::copy_from_slice(format!("{:036}", number % 1_000).as_bytes())),
         value: Some(value.clone()),
         headers: headers.to_vec(),
@@ -44,7 +45,7 @@ async fn main() -> Result<()> {
     client.admin().create_topics(vec![topic], Duration::from_secs(10)).await?;
     let producer = client.transactional_producer(TransactionalConfig::new("load")).await?;
     let value = Bytes::from(vec![b'v'; bytes as usize]);
-    let header = |key: &str, value: &'static str| Header { key: key.to_owned(), value: Some(value.into()) };
+    let header = |key: &str, value: &'static str| Header { key: key.into(), value: Some(value.into()) };
     let headers = [
         header("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
         header("id", "0191d3a4-0000-7000-8000-000000000000"),

@@ -4,7 +4,8 @@
 //! ```text
 //! TransactionalProducer ─ Producer ─┐              ┌─ Metadata: brokers, leaders, epochs (one task, one request at a time)
 //! GroupConsumer ───────── Consumer ─┼─ Client ─────┼─ Coordinators: of groups and transactional ids
-//!                         Admin ────┘              └─ Pool: one connection a broker and purpose (one task each)
+//!                         Admin ────┘              └─ Pool: one connection a broker and purpose (one task each),
+//!                                                     over TLS and SASL where SecurityConfig says so
 //! ```
 //!
 //! What decides (accumulator, sequence numbers, transactions, membership, assignors, verdicts on errors, frames,

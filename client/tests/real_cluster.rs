@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use pillion_client::{
     Assignment, Client, ClientConfig, Compression, ConfigResource, Consumer, ConsumerConfig, ErrorCode, NewTopic,
-    Offset, Producer, ProducerConfig, ProducerRecord,
+    Offset, Producer, ProducerConfig, ProducerRecord, SecurityConfig,
 };
 
 const PARTITIONS: i32 = 6;
@@ -15,7 +15,17 @@ const PARTITIONS: i32 = 6;
 async fn connect() -> Result<Client> {
     let servers = std::env::var("CLIENT_TEST_BOOTSTRAP").context("CLIENT_TEST_BOOTSTRAP is not set")?;
     let bootstrap_servers = servers.split(',').map(str::to_owned).collect();
-    Ok(Client::connect(ClientConfig { bootstrap_servers, ..ClientConfig::default() }).await?)
+    Ok(Client::connect(ClientConfig { bootstrap_servers, security: security()?, ..ClientConfig::default() }).await?)
+}
+
+/// TLS and SASL, from the file of `key=value` lines that `CLIENT_TEST_CONFIG` names.
+fn security() -> Result<SecurityConfig> {
+    let mut security = SecurityConfig::default();
+    let Ok(path) = std::env::var("CLIENT_TEST_CONFIG") else { return Ok(security) };
+    for (key, value) in std::fs::read_to_string(path)?.lines().filter_map(|line| line.split_once('=')) {
+        security.set(key, value)?;
+    }
+    Ok(security)
 }
 
 fn setting(name: &str, default: u64) -> u64 {
