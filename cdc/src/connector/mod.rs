@@ -34,11 +34,13 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 use crate::checks::CheckFailure;
-use crate::config::{ConfigError, ConnectorConfig};
+use crate::config::{ConfigError, ConnectorConfig, SnapshotMode, SourceMode};
+use crate::polling::{Options, PollingSource};
 use crate::progress::StartError;
 use crate::publish::{Cluster, KafkaCluster, PublishError};
 use crate::replication::pgwire::PostgresSource;
 use crate::router::LayoutError;
+use crate::snapshot::SnapshotSource;
 
 pub use row::RowPosition;
 pub(crate) use unit::Reached;
@@ -132,12 +134,20 @@ impl Connector {
         cancelled: CancellationToken,
     ) -> Result<(), ConnectorError> {
         config.validate().map_err(ConnectorError::Config)?;
+        if config.source_options.mode == SourceMode::Polling {
+            let source = PollingSource::new(&config);
+            return run::run(config, source, cluster, cancelled).await;
+        }
         let source = PostgresSource {
             url: config.postgres.clone(),
             source: config.source(),
             auto_init: config.auto_init,
             row_bytes_max: config.row_bytes_max,
         };
+        if config.source_options.snapshot == SnapshotMode::Initial {
+            let source = SnapshotSource { slot: source, options: Options::new(&config) };
+            return run::run(config, source, cluster, cancelled).await;
+        }
         run::run(config, source, cluster, cancelled).await
     }
 }

@@ -4,14 +4,24 @@
 //! [`init_sql`] is what [`apply`] runs: what is printed is what happens. Each statement may be run again, and leaves
 //! alone what exists. [`statements`] has the text.
 
+mod health;
 mod partitions;
+mod prune;
+mod republish;
+mod row_time;
 mod statements;
 
 use crate::control::{Control, ControlError};
 use crate::postgres_url::PostgresUrl;
 use crate::quoting::TableName;
 
+pub use health::{ClusterHealth, Health, SlotHealth, TableHealth, health};
 pub use partitions::Interval;
+pub use prune::{PruneError, PruneOptions, Pruned, prune};
+pub use republish::{
+    FromError, Plan, PlannedTable, RepublishError, RepublishFrom, Republished, plan, republish, republish_with,
+};
+pub use row_time::NoRowTime;
 
 #[cfg(test)]
 mod tests;
@@ -64,6 +74,17 @@ pub fn init_statements(source: &Source, setup: &Setup) -> Vec<String> {
     made
 }
 
+/// Makes plain tables where they are missing, and their schemas; all that polling needs.
+pub(crate) async fn create_tables(control: &Control, tables: &[TableName]) -> Result<(), ControlError> {
+    for table in tables {
+        if table.schema != "public" {
+            control.client().batch_execute(&statements::create_schema(&table.schema)).await?;
+        }
+        control.client().batch_execute(&statements::create_table(table)).await?;
+    }
+    Ok(())
+}
+
 /// The statements of [`init_statements`] as one script for `psql`, without `--single-transaction`.
 pub fn init_sql(source: &Source, setup: &Setup) -> String {
     init_statements(source, setup).join("\n\n") + "\n"
@@ -95,6 +116,14 @@ pub async fn apply_inbox(url: &PostgresUrl, table: &TableName) -> Result<(), Con
 
 pub(crate) async fn apply_with(control: &Control, source: &Source, setup: &Setup) -> Result<(), ControlError> {
     run_each(control, init_statements(source, setup)).await
+}
+
+/// Makes everything but the slot.
+pub(crate) async fn apply_without_slot(control: &Control, source: &Source) -> Result<(), ControlError> {
+    let mut statements = init_statements(source, &Setup::default());
+    // The last one: Postgres makes no slot in a transaction that has written, so it is a statement of its own.
+    statements.pop();
+    run_each(control, statements).await
 }
 
 async fn run_each(control: &Control, statements: Vec<String>) -> Result<(), ControlError> {

@@ -40,6 +40,9 @@ pub(crate) struct SlotPosition {
     pub(crate) confirmed: Lsn,
     /// Whether it stands where it was made, by someone who noted it down: nothing can have been taken from it.
     pub(crate) is_new: bool,
+    /// Whether it is still to be made, once it is written down that the rows before it come first
+    /// ([`crate::snapshot`]); `confirmed` is then where they begin.
+    pub(crate) is_pending: bool,
 }
 
 /// What a session says.
@@ -54,6 +57,8 @@ pub(crate) enum ReplicationEvent {
         /// Whether the server waits to hear how far we are: it is shutting down, or about to give us up.
         is_urgent: bool,
     },
+    /// From here on the progress record carries this ([`Progress::snapshot`](crate::progress::Progress::snapshot)).
+    Snapshot(Option<String>),
 }
 
 /// Where an earlier session of this process got to.

@@ -3,10 +3,16 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod doctor;
+mod polling;
+mod production;
+mod prune;
 mod recorder;
 mod recovery;
+mod republish;
 mod routing;
 mod setup;
+mod snapshot;
 mod tables;
 mod tls;
 
