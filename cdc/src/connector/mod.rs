@@ -14,6 +14,7 @@
 //! the stream starts over: no later record overtakes an earlier one of its partition for good.
 
 mod in_flight;
+mod leaving;
 mod opening;
 mod refusals;
 mod relay;
