@@ -23,7 +23,7 @@ pub(crate) struct Choices {
 pub enum StartError {
     /// Nothing says what was published before the slot's position.
     #[error(
-        "slot {slot} stands at {confirmed}, and topic {topic} holds no progress record: if the slot was used before (by another connector, or the topic was deleted), start once with --adopt-slot (adopt.slot=true) to publish what was committed after {confirmed}; what lies before it counts as published"
+        "slot {slot} stands at {confirmed}, and topic {topic} holds no progress record: if the slot was used before (by another connector, or the topic was deleted), start once with --adopt-slot (adopt.slot=true) to publish what was committed after {confirmed}; what lies before it counts as published (with snapshot=initial, drop an unused slot instead: it is made together with the snapshot)"
     )]
     NoProgress {
         /// The slot.
@@ -45,15 +45,27 @@ pub enum StartError {
         /// The progress record's end.
         published: Lsn,
     },
+    /// The slot is gone.
+    #[error(
+        "slot {slot} does not exist, and rows up to {published} are published: rows committed since are in no stream; make the slot (pillion outbox init), publish them from the table (pillion outbox republish --from {published}), then start once with --adopt-slot (adopt.slot=true)"
+    )]
+    SlotGone {
+        /// The slot.
+        slot: String,
+        /// The progress record's end.
+        published: Lsn,
+    },
     /// The server lacks what we published from it.
     #[error(
-        "rows up to {published} are published, but the server's log ends at {flushed}: it was restored from a backup or failed over with a loss, and the rows published since are not in the database; check what they caused, then start once with --accept-timeline (accept.timeline=true) to go on from the slot's position"
+        "rows up to {published} are published, but the server's log ends at {flushed}: it was restored from a backup or failed over with a loss, and the rows published since are not in the database; check what they caused, then start once with --accept-timeline (accept.timeline=true) to go on from the slot's position {confirmed}: what was committed since is published, again if it was before"
     )]
     ServerBehind {
         /// The progress record's end.
         published: Lsn,
         /// How far the server's log reaches.
         flushed: Lsn,
+        /// What the slot was told last.
+        confirmed: Lsn,
     },
     /// Another history of the database.
     #[error(
@@ -69,13 +81,15 @@ pub enum StartError {
     },
     /// Another database altogether.
     #[error(
-        "the progress record is of database system {was}, and the server is {is}; use another slot.name, or start once with --accept-timeline (accept.timeline=true) to go on from the slot's position"
+        "the progress record is of database system {was}, and the server is {is}; use another slot.name, or start once with --accept-timeline (accept.timeline=true) to go on from the slot's position {confirmed}"
     )]
     System {
         /// The progress record's.
         was: String,
         /// The server's.
         is: String,
+        /// What the slot was told last.
+        confirmed: Lsn,
     },
 }
 
@@ -98,22 +112,31 @@ pub(crate) fn check(
         return Err(StartError::NoProgress { slot: name.slot.clone(), confirmed, topic: name.progress_topic() });
     };
     let published = progress.end_lsn;
+    if server.slot.is_pending {
+        // Written down before the slot was made, and then it was not: nothing is published.
+        if progress.snapshot.is_some() && progress.ordinal == 0 {
+            return from_slot();
+        }
+        return Err(StartError::SlotGone { slot: name.slot.clone(), published });
+    }
     if progress.system_id != server.system_id {
         if choices.accept_timeline {
             return from_slot();
         }
-        return Err(StartError::System { was: progress.system_id.clone(), is: server.system_id.clone() });
+        return Err(StartError::System { was: progress.system_id.clone(), is: server.system_id.clone(), confirmed });
     }
     if published > server.flush_lsn {
         if choices.accept_timeline {
             return from_slot();
         }
-        return Err(StartError::ServerBehind { published, flushed: server.flush_lsn });
+        return Err(StartError::ServerBehind { published, flushed: server.flush_lsn, confirmed });
     }
     if progress.timeline != server.timeline && !choices.accept_timeline {
         return Err(StartError::Timeline { published, was: progress.timeline, is: server.timeline });
     }
-    if confirmed > published {
+    // Rows that were there before the slot have the position just before it.
+    let is_before_slot = progress.snapshot.is_some() && confirmed.bytes_since(published) == 1;
+    if confirmed > published && !is_before_slot {
         if choices.adopt_slot {
             return from_slot();
         }

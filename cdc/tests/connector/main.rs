@@ -12,6 +12,7 @@ mod recovery;
 mod republish;
 mod routing;
 mod setup;
+mod snapshot;
 mod tables;
 mod tls;
 
