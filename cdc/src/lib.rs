@@ -28,6 +28,7 @@ mod control;
 mod lsn;
 pub mod outbox;
 pub mod pgoutput;
+mod polling;
 mod postgres_url;
 mod progress;
 pub mod publish;
@@ -36,9 +37,13 @@ mod refusal;
 mod replication;
 pub mod router;
 mod status;
+mod stored;
 mod tls;
+mod topic_creation;
 
-pub use config::{ConfigError, ConnectorConfig, Delivery, OnError};
+pub use config::{
+    ConfigError, ConnectorConfig, Delivery, OnError, OnPartitionsChanged, SnapshotMode, SourceMode, SourceOptions,
+};
 pub use connector::{Connector, ConnectorError, RowPosition};
 pub use control::ControlError;
 pub use lsn::{Lsn, ParseLsnError};
@@ -46,3 +51,4 @@ pub use postgres_url::{PostgresUrl, PostgresUrlError};
 pub use progress::{Progress, SourceName, StartError};
 pub use quoting::{TableName, TableNameError};
 pub use status::{Snapshot, State, Status};
+pub use topic_creation::{TopicCreation, TopicCreationError, TopicSettings};

@@ -21,7 +21,7 @@ struct Described {
     name: String,
     type_id: u32,
     type_name: String,
-    /// Its type's modifier, such as a length; -1 without one.
+    /// `atttypmod`: a length or a number of digits; -1 without one.
     type_modifier: i32,
 }
 
@@ -53,10 +53,9 @@ pub(crate) async fn relation(client: &Client, publication: &str, table: &TableNa
 }
 
 fn relation_of(table: &TableName, columns: &[Described]) -> Relation {
-    let described = |column: &Described| Column {
-        name: column.name.clone(),
-        type_id: column.type_id,
-        type_modifier: column.type_modifier,
+    let described = |column: &Described| {
+        let Described { type_id, type_modifier, .. } = *column;
+        Column { name: column.name.clone(), type_id, type_modifier }
     };
     let columns = columns.iter().map(described).collect();
     Relation { id: 0, schema: table.schema.clone(), name: table.name.clone(), columns }
@@ -88,7 +87,7 @@ fn types(
         ));
     }
     let context = find(&options.span_context);
-    if let Some(column) = context.filter(|column| column.type_modifier >= 0 && SHORT_TYPES.contains(&column.type_id)) {
+    if let Some(column) = context.filter(|column| column.type_modifier != -1 && SHORT_TYPES.contains(&column.type_id)) {
         warnings.push(format!(
             "column {name} of table {table} is {}: a tracestate can be longer, and then the insert fails: run `ALTER TABLE {} ALTER COLUMN {} TYPE text`",
             column.type_name,

@@ -74,6 +74,17 @@ pub fn init_statements(source: &Source, setup: &Setup) -> Vec<String> {
     made
 }
 
+/// Makes plain tables where they are missing, and their schemas; all that polling needs.
+pub(crate) async fn create_tables(control: &Control, tables: &[TableName]) -> Result<(), ControlError> {
+    for table in tables {
+        if table.schema != "public" {
+            control.client().batch_execute(&statements::create_schema(&table.schema)).await?;
+        }
+        control.client().batch_execute(&statements::create_table(table)).await?;
+    }
+    Ok(())
+}
+
 /// The statements of [`init_statements`] as one script for `psql`, without `--single-transaction`.
 pub fn init_sql(source: &Source, setup: &Setup) -> String {
     init_statements(source, setup).join("\n\n") + "\n"

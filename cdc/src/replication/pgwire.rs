@@ -227,7 +227,7 @@ impl ReplicationSession for PostgresSession {
     }
 }
 
-fn of_control(error: ControlError) -> ReplicationError {
+pub(crate) fn of_control(error: ControlError) -> ReplicationError {
     if error.is_retryable() {
         return ReplicationError::Lost(error.into());
     }

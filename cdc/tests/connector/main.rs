@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod doctor;
+mod polling;
 mod production;
 mod prune;
 mod recorder;

@@ -19,7 +19,7 @@ async fn connect(broker: &FakeBroker) -> Client {
 
 fn record(partition: i32, value: impl Into<Bytes>) -> ProducerRecord {
     ProducerRecord {
-        topic: "events".to_owned(),
+        topic: "events".into(),
         partition: Some(partition),
         value: Some(value.into()),
         ..ProducerRecord::default()
@@ -134,7 +134,7 @@ async fn record_the_broker_refuses_fails_and_the_next_one_is_delivered() {
     let refused = producer.send(record(0, "refused")).await.unwrap().await.unwrap_err();
     assert_eq!(refused.error_code(), Some(ErrorCode::InvalidRecord));
     let delivered = producer.send(record(0, "delivered")).await.unwrap().await.unwrap();
-    assert_eq!((delivered.topic.as_str(), delivered.partition, delivered.offset), ("events", 0, 0));
+    assert_eq!((&*delivered.topic, delivered.partition, delivered.offset), ("events", 0, 0));
     client.shutdown().await;
 }
 
@@ -224,9 +224,40 @@ async fn a_topic_used_for_the_first_time_does_not_wait_for_the_backoff_of_anothe
     let client = Client::connect(config).await.unwrap();
     let producer = client.producer(ProducerConfig::default());
     for topic in ["events", "others", "more"] {
-        let record = ProducerRecord { topic: topic.to_owned(), ..record(0, topic) };
+        let record = ProducerRecord { topic: topic.into(), ..record(0, topic) };
         let delivery = producer.send(record).await.unwrap();
         let delivered = tokio::time::timeout(Duration::from_secs(30), delivery).await;
-        assert_eq!(delivered.expect("no backoff of an hour").unwrap().topic, topic);
+        assert_eq!(delivered.expect("no backoff of an hour").unwrap().topic, topic.into());
     }
+}
+
+#[tokio::test]
+async fn keys_stay_in_their_partitions_where_they_must_when_partitions_are_added() {
+    let broker = FakeBroker::start(2).await;
+    let config = ClientConfig {
+        bootstrap_servers: vec![broker.address()],
+        retry_backoff: Duration::from_millis(2),
+        metadata_max_age: Duration::from_millis(10),
+        ..ClientConfig::default()
+    };
+    let client = Client::connect(config).await.unwrap();
+    let producer = client.producer(ProducerConfig { keeps_partitions: true, ..ProducerConfig::default() });
+    let keyed = || ProducerRecord { partition: None, key: Some(Bytes::from_static(b"k")), ..record(0, "v") };
+    producer.send(keyed()).await.unwrap().await.unwrap();
+    broker.add_partitions(1);
+    let error = loop {
+        match producer.send(keyed()).await {
+            Ok(handle) => drop(handle.await.unwrap()),
+            Err(error) => break error,
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    };
+    let ProduceError::PartitionsChanged { before: 2, now: 3, .. } = error else { panic!("{error}") };
+    // A partition that is named does not depend on their number.
+    producer.send(record(1, "v")).await.unwrap().await.unwrap();
+    assert!(broker.values(2).is_empty());
+    // A new producer goes by what there is.
+    let next = client.producer(ProducerConfig { keeps_partitions: true, ..ProducerConfig::default() });
+    next.send(keyed()).await.unwrap().await.unwrap();
+    client.shutdown().await;
 }

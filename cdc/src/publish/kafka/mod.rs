@@ -15,7 +15,7 @@ use pillion_client::{
 };
 
 use super::{Cluster, Delivered, PublishError, Publisher};
-use crate::config::{ConnectorConfig, Delivery};
+use crate::config::{ConnectorConfig, Delivery, OnPartitionsChanged};
 use crate::progress::{Progress, SourceName};
 use crate::router::OutboxEvent;
 use errors::{of_client, of_produce, of_transaction};
@@ -71,7 +71,8 @@ impl KafkaCluster {
     /// Memory for what is in flight, or for one row that is larger than all of that.
     fn producer_config(&self) -> ProducerConfig {
         let buffer_memory = self.config.bytes_in_flight_max.max(self.config.row_bytes_max + ROW_OVERHEAD);
-        ProducerConfig { buffer_memory, ..ProducerConfig::default() }
+        let keeps_partitions = self.config.on_partitions_changed == OnPartitionsChanged::Stop;
+        ProducerConfig { buffer_memory, keeps_partitions, ..ProducerConfig::default() }
     }
 }
 
@@ -127,6 +128,13 @@ impl Publisher for KafkaPublisher {
         Ok(handle.map(KafkaAcknowledgement))
     }
 
+    async fn flush(&mut self) -> Result<(), PublishError> {
+        match &mut self.producer {
+            KafkaProducer::Idempotent(_) => Ok(()),
+            KafkaProducer::Transactional(transactions) => transactions.flush().await,
+        }
+    }
+
     async fn commit(&mut self, progress: &Progress) -> Result<KafkaOutcome, PublishError> {
         match &mut self.producer {
             KafkaProducer::Idempotent(_) => Ok(KafkaOutcome::Acknowledged),
@@ -151,10 +159,10 @@ impl Publisher for KafkaPublisher {
 
 fn record(mut event: OutboxEvent) -> ProducerRecord {
     let headers = event.take_record_headers().into_iter();
-    let headers = headers.map(|header| Header { key: header.key.to_string(), value: header.value });
+    let headers = headers.map(|header| Header { key: header.key, value: header.value });
     ProducerRecord {
         headers: headers.collect(),
-        topic: event.topic.to_string(),
+        topic: event.topic,
         partition: event.partition,
         key: event.key,
         value: event.value,
