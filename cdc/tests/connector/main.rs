@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod doctor;
+mod column_types;
 mod polling;
 mod production;
 mod prune;
