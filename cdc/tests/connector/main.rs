@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod doctor;
 mod column_types;
+mod doctor;
 mod polling;
 mod production;
 mod prune;
