@@ -62,6 +62,10 @@ outbox-examples: ## The outbox programs that fetch packages: Rust with sqlx, Pyt
 	$(CARGO) test --package pillion-outbox --features sqlx/runtime-tokio
 	$(CARGO) test --package pillion-tests --test end_to_end -- --ignored outbox_examples::an_outbox_in_$(ONLY)
 
+chaos-cdc: ## Kill, stop, pause and cut off connector, broker and Postgres at random; MINUTES=5, SEED=n; KAFKA_HOME=DIR for Kafka too
+	$(CARGO) build --package pillion --package pillion-tests --bins
+	@MINUTES="$(MINUTES)" SEED="$(SEED)" $(BUILD)/debug/chaos-cdc
+
 suites: ## Other projects' test suites against target/debug/pillion (or PILLION=…); SUITES=path/to/suite, ONLY="rdkafka …"
 	@test -n "$(PILLION)" || $(CARGO) build --package pillion
 	python3 tests/suites/run.py $(or $(PILLION),$(BUILD)/debug/pillion) $(ONLY)

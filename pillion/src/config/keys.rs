@@ -100,10 +100,12 @@ const CONNECTOR_KEYS: [&str; 40] = [
 ];
 
 /// The router's remaining options, by their Debezium names.
-const ROUTER_KEYS: [&str; 5] = [
+const ROUTER_KEYS: [&str; 7] = [
+    "table.field.additional.missing",
     "route.tombstone.on.empty.payload",
     "table.op.invalid.behavior",
     "tracing.span.context.field",
+    "tracing.with.context.field.only",
     "table.expand.json.payload",
     "table.json.payload.null.behavior",
 ];

@@ -60,7 +60,9 @@ impl Shop {
             "INSERT INTO outbox (id, aggregatetype, aggregateid, type) VALUES (gen_random_uuid(), 'marker', $1, '')";
         self.database.execute(insert, &[&marker]).await?;
         let markers = group_member(self.broker(), marker, &["outbox.event.marker"])?;
-        read_until(&markers, |records| records.iter().any(|record| record.key.as_deref() == Some(marker))).await?;
+        read_until(&markers, |records| records.iter().any(|record| record.key.as_deref() == Some(marker)))
+            .await
+            .with_context(|| format!("pillion says:\n{}", self.pillion.log()))?;
         read_to_end(self.broker(), TOPIC, 3).await
     }
 
