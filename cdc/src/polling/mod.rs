@@ -17,6 +17,7 @@
 //! transaction began (`now()`); tables follow one another.
 
 mod identity;
+pub(crate) mod look;
 pub(crate) mod poller;
 mod publishing;
 pub(crate) mod window;

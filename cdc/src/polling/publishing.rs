@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 
-use super::poller::{Look, Poller, Published, Stopped, refused};
+use super::look::Look;
+use super::poller::{Poller, Published, Stopped, refused};
 use super::window::Window;
 use crate::pgoutput::{Cell, Message};
 use crate::quoting::{identifier, literal};

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod column_types;
 mod doctor;
 mod polling;
 mod production;
