@@ -120,6 +120,8 @@ fn launch(kind: &Kind, folder: &Path, [address, behind]: [SocketAddr; 2], proxy:
     if let Kind::Pillion = kind {
         command.arg("broker").arg("--data-dir").arg(folder.join("data")).args(["--listen", &address.to_string()]);
         command.arg("--listener").arg(format!("PROXIED://{behind}={}", proxy.address()));
+        // What else is on the machine's disk is no part of a story.
+        command.args(["--set", "log.min.free.bytes=0"]);
     } else {
         command.arg(folder.join("server.properties"));
     }

@@ -12,7 +12,7 @@ pub(crate) struct Connectors {
     postgres: String,
     bootstrap: String,
     programs: [Program; 2],
-    /// What those said that ended by themselves.
+    /// What those said that ended by themselves, which they have no reason to.
     pub(crate) ended: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ impl Connectors {
 
 fn start(postgres: &str, bootstrap: &str) -> Result<Program> {
     let mut command = program::command("pillion")?;
-    command.args(["cdc", "--auto-init", "--postgres", postgres, "--bootstrap", bootstrap]);
+    command.args(["cdc", "--postgres", postgres, "--bootstrap", bootstrap]);
     command.arg("--set").arg(format!("topic.creation.default.partitions={PARTITIONS}"));
     Program::start_silent("pillion cdc", command)
 }
