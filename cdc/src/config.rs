@@ -12,8 +12,11 @@ use crate::router::{OptionError, Router, RouterOptions, TopicRouteError, is_topi
 use crate::status::Status;
 use crate::topic_creation::{TopicCreation, TopicCreationError};
 
+mod source;
 #[cfg(test)]
 mod tests;
+
+pub use source::{SnapshotMode, SourceMode, SourceOptions};
 
 /// Least bytes in flight that let one usual record through at a time.
 const BYTES_IN_FLIGHT_MIN: usize = 64 * 1024;
@@ -61,6 +64,8 @@ pub struct ConnectorConfig {
     pub slot: String,
     /// `publication.name`. Default `pillion_outbox`.
     pub publication: String,
+    /// How rows are got out of the database.
+    pub source_options: SourceOptions,
     /// `table.include.list`: the outbox tables. Rows of others in the publication are ignored, with a warning.
     /// Default `public.outbox`.
     pub tables: Vec<TableName>,
@@ -143,6 +148,7 @@ impl ConnectorConfig {
             postgres,
             slot: "pillion".to_owned(),
             publication: "pillion_outbox".to_owned(),
+            source_options: SourceOptions::default(),
             tables: vec![TableName { schema: "public".to_owned(), name: "outbox".to_owned() }],
             message_prefix: "outbox".to_owned(),
             bootstrap_servers,
@@ -188,6 +194,9 @@ impl ConnectorConfig {
             _ if TopicCreation::is_key(name) => self.topic_creation.set(name, value)?,
             _ if SecurityConfig::KEYS.contains(&name) => self.security.set(name, value)?,
             _ => {
+                if let Some(outcome) = self.source_options.set(name, value) {
+                    return outcome;
+                }
                 return self.router.set(name, value).map_err(|error| match error {
                     OptionError::Unknown(name) => ConfigError::Unknown(name),
                     other => ConfigError::Router(other),
@@ -233,6 +242,7 @@ impl ConnectorConfig {
         require((1024..=1 << 30).contains(&row), "max.row.bytes", &row, "expected 1024 to 1073741824");
         errors.extend(self.topic_creation.validate().err().into_iter().flatten().map(ConfigError::from));
         errors.extend(self.security.validate().err().into_iter().flatten().map(ConfigError::from));
+        errors.extend(self.source_options.problems(self.delivery));
         if let Err(error) = Router::new(self.router.clone()) {
             errors.push(error.into());
         }

@@ -28,6 +28,7 @@ mod control;
 mod lsn;
 pub mod outbox;
 pub mod pgoutput;
+mod polling;
 mod postgres_url;
 mod progress;
 pub mod publish;
@@ -36,10 +37,13 @@ mod refusal;
 mod replication;
 pub mod router;
 mod status;
+mod stored;
 mod tls;
 mod topic_creation;
 
-pub use config::{ConfigError, ConnectorConfig, Delivery, OnError, OnPartitionsChanged};
+pub use config::{
+    ConfigError, ConnectorConfig, Delivery, OnError, OnPartitionsChanged, SnapshotMode, SourceMode, SourceOptions,
+};
 pub use connector::{Connector, ConnectorError, RowPosition};
 pub use control::ControlError;
 pub use lsn::{Lsn, ParseLsnError};

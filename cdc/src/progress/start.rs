@@ -47,13 +47,15 @@ pub enum StartError {
     },
     /// The server lacks what we published from it.
     #[error(
-        "rows up to {published} are published, but the server's log ends at {flushed}: it was restored from a backup or failed over with a loss, and the rows published since are not in the database; check what they caused, then start once with --accept-timeline (accept.timeline=true) to go on from the slot's position"
+        "rows up to {published} are published, but the server's log ends at {flushed}: it was restored from a backup or failed over with a loss, and the rows published since are not in the database; check what they caused, then start once with --accept-timeline (accept.timeline=true) to go on from the slot's position {confirmed}: what was committed since is published, again if it was before"
     )]
     ServerBehind {
         /// The progress record's end.
         published: Lsn,
         /// How far the server's log reaches.
         flushed: Lsn,
+        /// What the slot was told last.
+        confirmed: Lsn,
     },
     /// Another history of the database.
     #[error(
@@ -69,13 +71,15 @@ pub enum StartError {
     },
     /// Another database altogether.
     #[error(
-        "the progress record is of database system {was}, and the server is {is}; use another slot.name, or start once with --accept-timeline (accept.timeline=true) to go on from the slot's position"
+        "the progress record is of database system {was}, and the server is {is}; use another slot.name, or start once with --accept-timeline (accept.timeline=true) to go on from the slot's position {confirmed}"
     )]
     System {
         /// The progress record's.
         was: String,
         /// The server's.
         is: String,
+        /// What the slot was told last.
+        confirmed: Lsn,
     },
 }
 
@@ -102,13 +106,13 @@ pub(crate) fn check(
         if choices.accept_timeline {
             return from_slot();
         }
-        return Err(StartError::System { was: progress.system_id.clone(), is: server.system_id.clone() });
+        return Err(StartError::System { was: progress.system_id.clone(), is: server.system_id.clone(), confirmed });
     }
     if published > server.flush_lsn {
         if choices.accept_timeline {
             return from_slot();
         }
-        return Err(StartError::ServerBehind { published, flushed: server.flush_lsn });
+        return Err(StartError::ServerBehind { published, flushed: server.flush_lsn, confirmed });
     }
     if progress.timeline != server.timeline && !choices.accept_timeline {
         return Err(StartError::Timeline { published, was: progress.timeline, is: server.timeline });

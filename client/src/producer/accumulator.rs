@@ -79,7 +79,7 @@ impl Accumulator {
         }
     }
 
-    /// Queues a record; true when something may have to be sent for it. The cluster is looked at for a new topic only.
+    /// Queues a record; true when something may have to be sent for it.
     ///
     /// # Errors
     /// Gives the record back with the reason when the producer has ended or the partition does not exist.
@@ -87,7 +87,7 @@ impl Accumulator {
         &mut self,
         topic: &str,
         pending: Pending,
-        cluster: impl FnOnce() -> Arc<Cluster>,
+        cluster: &Cluster,
     ) -> Result<bool, Box<(Pending, ProduceError)>> {
         if let Some(ended) = &self.ended {
             return Err(Box::new((pending, ended.clone())));
@@ -97,7 +97,7 @@ impl Accumulator {
         }
         if !self.topics.contains_key(topic) {
             self.topics.insert(topic.into(), TopicQueue::default());
-            self.learn_topic(topic, &cluster());
+            self.learn_topic(topic, cluster);
         }
         let Some(queue) = self.topics.get_mut(topic) else { return Ok(false) };
         if queue.slots.is_empty() {
@@ -134,7 +134,7 @@ impl Accumulator {
     }
 
     /// Takes in a new view of the cluster; answers records that it says can never be sent.
-    pub(super) fn learn(&mut self, cluster: &Arc<Cluster>) -> Vec<(Pending, ProduceError)> {
+    pub(super) fn learn(&mut self, cluster: &Cluster) -> Vec<(Pending, ProduceError)> {
         let mut refused = Vec::new();
         let names: Vec<Arc<str>> = self.topics.keys().cloned().collect();
         for name in names {
@@ -152,7 +152,7 @@ impl Accumulator {
                     let error = ProduceError::Topic { topic: name.to_string(), code };
                     self.gate.fail(pending.transaction, &AbortCause::of_record(&error));
                     refused.push((pending, error));
-                } else if let Err(kept) = self.append(&name, pending, || cluster.clone()) {
+                } else if let Err(kept) = self.append(&name, pending, cluster) {
                     refused.push(*kept);
                 }
             }

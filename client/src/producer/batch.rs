@@ -11,8 +11,8 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::ProduceError;
 
-/// Tells a record's fate: its partition and offset.
-pub(super) type Delivery = oneshot::Sender<Result<(i32, i64), ProduceError>>;
+/// Tells a record's fate, its partition and offset, where somebody wants to know.
+pub(super) type Delivery = Option<oneshot::Sender<Result<(i32, i64), ProduceError>>>;
 
 /// A record on its way into a batch.
 #[derive(Debug)]
@@ -23,8 +23,7 @@ pub(super) struct Pending {
     pub(super) transaction: u64,
     /// What it adds to a batch at most.
     pub(super) bytes: usize,
-    /// Who is told its fate, if anybody is.
-    pub(super) delivery: Option<Delivery>,
+    pub(super) delivery: Delivery,
     /// Its share of the buffer memory, given back on drop.
     pub(super) memory: Option<OwnedSemaphorePermit>,
     pub(super) queued: Instant,
@@ -34,9 +33,10 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// Tells that it failed.
-    pub(super) fn fail(self, error: ProduceError) {
+    /// Tells that it will not be sent.
+    pub(super) fn refuse(self, error: ProduceError) {
         if let Some(delivery) = self.delivery {
+            // A record nobody waits for has a fate all the same.
             let _ = delivery.send(Err(error));
         }
     }
@@ -64,9 +64,7 @@ pub(super) struct Batch {
     /// Takes no more records although it is not encoded.
     sealed: bool,
     content: Content,
-    count: i32,
-    /// Who is told fates, by the record's place.
-    deliveries: Vec<(i32, Delivery)>,
+    deliveries: Vec<Delivery>,
     memory: Option<OwnedSemaphorePermit>,
     unsettled: TaskTrackerToken,
 }
@@ -97,8 +95,7 @@ impl Batch {
             compression,
             sealed: false,
             content: Content::Open(builder),
-            count: 1,
-            deliveries: first.delivery.map(|delivery| (0, delivery)).into_iter().collect(),
+            deliveries: vec![first.delivery],
             memory: first.memory,
             unsettled: first.unsettled,
         }
@@ -106,7 +103,7 @@ impl Batch {
 
     /// Records in it.
     pub(super) fn count(&self) -> i32 {
-        self.count
+        self.deliveries.len() as i32
     }
 
     /// Whether it takes a record of `bytes` of a transaction without growing beyond `limit`.
@@ -125,8 +122,7 @@ impl Batch {
             (Some(memory), Some(more)) => memory.merge(more),
             (memory, more) => *memory = memory.take().or(more),
         }
-        self.deliveries.extend(pending.delivery.map(|delivery| (self.count, delivery)));
-        self.count += 1;
+        self.deliveries.push(pending.delivery);
     }
 
     /// The encoded batch; encodes it when it is new or its stamp has changed.
@@ -154,8 +150,6 @@ impl Batch {
             let second_records = records.split_off(first_count);
             (rebuild(self.compression, &records), rebuild(self.compression, &second_records))
         };
-        let first_deliveries = self.deliveries.partition_point(|(at, _)| *at < first_count as i32);
-        let second_deliveries = self.deliveries.split_off(first_deliveries).into_iter();
         let second_sequence = |stamp: BatchProducer| advance_sequence(stamp.base_sequence, first_count as i32);
         let second = Self {
             order: self.order + first_count as u64,
@@ -164,24 +158,23 @@ impl Batch {
             last_failure: self.last_failure.clone(),
             sealed: true,
             content: Content::Open(second_half),
-            count: self.count - first_count as i32,
-            deliveries: second_deliveries.map(|(at, delivery)| (at - first_count as i32, delivery)).collect(),
+            deliveries: self.deliveries.split_off(first_count),
             memory: self.memory.as_mut().and_then(|memory| memory.split(memory.num_permits() / 2)),
             unsettled: self.unsettled.clone(),
             ..self
         };
-        self.count = first_count as i32;
         self.bytes = first_half.bytes_max();
         self.sealed = true;
         self.content = Content::Open(first_half);
         Ok((self, second))
     }
 
-    /// Tells fates to those who want to know; `Ok` holds the partition and the first record's offset, −1 when unknown.
+    /// Tells every record its fate; `Ok` holds the partition and the first record's offset, −1 when unknown.
     pub(super) fn settle(self, fate: Result<(i32, i64), ProduceError>) {
-        for (at, delivery) in self.deliveries {
+        for (index, delivery) in (0..).zip(self.deliveries) {
+            let Some(delivery) = delivery else { continue };
             let fate = match &fate {
-                Ok((partition, base_offset)) if *base_offset >= 0 => Ok((*partition, base_offset + i64::from(at))),
+                Ok((partition, base_offset)) if *base_offset >= 0 => Ok((*partition, base_offset + index)),
                 other => other.clone(),
             };
             // A record nobody waits for has a fate all the same.

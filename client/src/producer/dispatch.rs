@@ -107,28 +107,50 @@ impl Dispatch {
         group: Option<&TaskTracker>,
         pending: impl FnOnce(&TaskTracker) -> Pending,
     ) -> Result<(), ProduceError> {
+        let cluster = self.client.metadata.cluster();
         let mut state = self.lock();
         let pending = match group.or(state.groups.last()) {
             Some(group) => pending(group),
             None => return Err(ProduceError::Closed),
         };
-        let appended = state.accumulator.append(topic, pending, || self.client.metadata.cluster());
+        let appended = state.accumulator.append(topic, pending, &cluster);
         if appended.is_err() {
             state.accumulator.gate().seen();
         }
         drop(state);
         match appended {
-            Ok(true) => {
-                // Once a batch is often enough for refreshes to ask for the topic.
-                self.client.metadata.track(topic, true);
-                self.wake.notify_one();
-            }
+            Ok(true) => self.wake.notify_one(),
             Ok(false) => {}
             Err(refused) => {
                 self.sweep();
                 return Err(refused.1);
             }
         }
+        Ok(())
+    }
+
+    /// Queues records of a transaction in order, up to the first that cannot be, and sends what can be sent.
+    ///
+    /// # Errors
+    /// Why a record could not be queued; its transaction is doomed.
+    pub(super) fn append_all(&self, records: impl Iterator<Item = (Arc<str>, Pending)>) -> Result<(), ProduceError> {
+        let cluster = self.client.metadata.cluster();
+        let mut refused = None;
+        {
+            let mut state = self.lock();
+            for (topic, pending) in records {
+                if let Err(kept) = state.accumulator.append(&topic, pending, &cluster) {
+                    state.accumulator.gate().seen();
+                    refused = Some(kept.1);
+                    break;
+                }
+            }
+        }
+        if let Some(error) = refused {
+            self.sweep();
+            return Err(error);
+        }
+        self.drive();
         Ok(())
     }
 
@@ -321,7 +343,7 @@ impl Dispatch {
             batch.settle(Err(error));
         }
         for pending in unrouted {
-            pending.fail(error.clone());
+            pending.refuse(error.clone());
         }
     }
 
@@ -335,7 +357,7 @@ impl Dispatch {
         let expired = self.lock().accumulator.expire(Instant::now());
         self.settle(expired.batches);
         for (pending, error) in expired.records {
-            pending.fail(error);
+            pending.refuse(error);
         }
         self.sweep();
         for connection in expired.brokers.into_iter().filter_map(|node| self.pool.established(node)) {
@@ -348,7 +370,7 @@ impl Dispatch {
         let cluster = self.client.metadata.cluster();
         let refused = self.lock().accumulator.learn(&cluster);
         for (pending, error) in refused {
-            pending.fail(error);
+            pending.refuse(error);
         }
         self.sweep();
     }

@@ -21,8 +21,7 @@ pub(crate) struct Unenlisted {
 }
 
 impl Producer {
-    /// As [`Producer::send`], into a transaction; `group` holds the records that it waits for when it ends. A handle is
-    /// given where the record is `tracked`.
+    /// As [`Producer::send`], into a transaction; `group` holds the records that it waits for when it ends.
     ///
     /// # Errors
     /// As [`Producer::send`]; the transaction is doomed then.
@@ -31,9 +30,26 @@ impl Producer {
         transaction: u64,
         group: &TaskTracker,
         record: ProducerRecord,
-        tracked: bool,
-    ) -> Result<Option<DeliveryHandle>, ProduceError> {
-        let sent = self.queue(record, Some((transaction, group)), tracked).await;
+    ) -> Result<DeliveryHandle, ProduceError> {
+        let sent = self.queue(record, Some((transaction, group))).await;
+        if let Err(error) = &sent {
+            self.dispatch.fail(transaction, AbortCause::of_record(error));
+            self.dispatch.note_seen();
+        }
+        sent
+    }
+
+    /// As [`Producer::send_in`] for many records at a time, whose fate is told by their transaction's alone.
+    ///
+    /// # Errors
+    /// As [`Producer::send`]; the transaction is doomed then.
+    pub(crate) async fn send_all_in(
+        &self,
+        transaction: u64,
+        group: &TaskTracker,
+        records: Vec<ProducerRecord>,
+    ) -> Result<(), ProduceError> {
+        let sent = self.queue_all(records, transaction, group).await;
         if let Err(error) = &sent {
             self.dispatch.fail(transaction, AbortCause::of_record(error));
             self.dispatch.note_seen();
@@ -151,7 +167,7 @@ impl Dispatch {
             batch.settle(Err(error));
         }
         for (error, pending) in swept.records {
-            pending.fail(error);
+            pending.refuse(error);
         }
         if news {
             self.transactions.notify_one();

@@ -147,17 +147,16 @@ impl Transaction {
     /// As [`Producer::send`]. A record that fails, here or later, dooms the transaction: it cannot be committed any
     /// more, and [`Transaction::commit`] tells why.
     pub async fn send(&self, record: ProducerRecord) -> Result<DeliveryHandle, ProduceError> {
-        let handle = self.producer.send_in(self.number, &self.group, record, true).await?;
-        handle.ok_or(ProduceError::Closed)
+        self.producer.send_in(self.number, &self.group, record).await
     }
 
-    /// As [`Transaction::send`] for a caller to whom the transaction's outcome says enough, which costs less: of a
-    /// record that fails later [`Transaction::commit`] tells.
+    /// Queues many records in order, at less cost each than [`Transaction::send`] has: only the transaction's outcome
+    /// tells their fate.
     ///
     /// # Errors
-    /// As [`Transaction::send`].
-    pub async fn send_untracked(&self, record: ProducerRecord) -> Result<(), ProduceError> {
-        self.producer.send_in(self.number, &self.group, record, false).await.map(drop)
+    /// As [`Transaction::send`], for the first that fails; those before it may be queued.
+    pub async fn send_all(&self, records: Vec<ProducerRecord>) -> Result<(), ProduceError> {
+        self.producer.send_all_in(self.number, &self.group, records).await
     }
 
     /// Has offsets committed for a consumer group with the transaction: of a partition given twice the last one.

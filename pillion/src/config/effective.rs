@@ -123,6 +123,9 @@ fn default_of(key: &str, part: Part, configuration: &Configuration) -> Option<St
                 }
                 "on.partitions.changed" => Some("stop".to_owned()),
                 "security.protocol" => Some(connector.security.protocol().name().to_owned()),
+                "source.mode" => Some("replication".to_owned()),
+                "snapshot" => Some("never".to_owned()),
+                "poll.interval.ms" => Some(connector.source_options.poll_interval.as_millis().to_string()),
                 "delivery" => Some("exactly-once".to_owned()),
                 "on.error" => Some("stop".to_owned()),
                 "route.by.field" => Some(connector.router.route_by.clone()),

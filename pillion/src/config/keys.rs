@@ -56,7 +56,7 @@ pub(crate) const DATABASE_KEYS: [(&str, &str); 5] = [
 
 const OWN_BROKER_KEYS: [&str; 3] = [LOG_DIRS, LISTENERS, ADVERTISED_LISTENERS];
 
-const CONNECTOR_KEYS: [&str; 35] = [
+const CONNECTOR_KEYS: [&str; 40] = [
     POSTGRES_URL,
     "database.hostname",
     "database.port",
@@ -79,6 +79,11 @@ const CONNECTOR_KEYS: [&str; 35] = [
     "dead.letter.topic",
     "adopt.slot",
     "accept.timeline",
+    "source.mode",
+    "snapshot",
+    "poll.interval.ms",
+    "polling.column",
+    "polling.transaction.column",
     "max.bytes.in.flight",
     "max.row.bytes",
     "table.field.event.id",
@@ -95,10 +100,12 @@ const CONNECTOR_KEYS: [&str; 35] = [
 ];
 
 /// The router's remaining options, by their Debezium names.
-const ROUTER_KEYS: [&str; 5] = [
+const ROUTER_KEYS: [&str; 7] = [
+    "table.field.additional.missing",
     "route.tombstone.on.empty.payload",
     "table.op.invalid.behavior",
     "tracing.span.context.field",
+    "tracing.with.context.field.only",
     "table.expand.json.payload",
     "table.json.payload.null.behavior",
 ];

@@ -124,7 +124,7 @@ impl Model {
             deadline: self.now + Duration::from_secs(120),
             unsettled: self.group.token(),
         };
-        match self.accumulator.append(TOPIC, pending, || self.cluster.clone().into()) {
+        match self.accumulator.append(TOPIC, pending, &self.cluster) {
             Ok(_) => {
                 self.sent[partition as usize].push(value);
                 self.fates.push((partition, value, Some(fate), None));
