@@ -45,7 +45,7 @@ async fn main() -> Result<()> {
     client.admin().create_topics(vec![topic], Duration::from_secs(10)).await?;
     let producer = client.transactional_producer(TransactionalConfig::new("load")).await?;
     let value = Bytes::from(vec![b'v'; bytes as usize]);
-    let header = |key: &str, value: &'static str| Header { key: key.to_owned(), value: Some(value.into()) };
+    let header = |key: &str, value: &'static str| Header { key: key.into(), value: Some(value.into()) };
     let headers = [
         header("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
         header("id", "0191d3a4-0000-7000-8000-000000000000"),

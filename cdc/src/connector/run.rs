@@ -117,15 +117,17 @@ impl<S: ReplicationSource, C: Cluster> Engine<S, C> {
                     settled.err().map_or((Ended::Session(error), true), |failed| (failed, false))
                 }
                 // Whose fault it is, if it is a row's of the transaction.
-                Ended::Publisher(error) if config.delivery == Delivery::ExactlyOnce => match stream.find_refused().await {
-                    Some((position, reason)) => (Ended::Refused(position, reason), false),
-                    None => {
-                        if matches!(error, PublishError::TransactionRefused(_)) {
-                            stream.search_refused();
+                Ended::Publisher(error) if config.delivery == Delivery::ExactlyOnce => {
+                    match stream.find_refused().await {
+                        Some((position, reason)) => (Ended::Refused(position, reason), false),
+                        None => {
+                            if matches!(error, PublishError::TransactionRefused(_)) {
+                                stream.search_refused();
+                            }
+                            (Ended::Publisher(error), false)
                         }
-                        (Ended::Publisher(error), false)
                     }
-                },
+                }
                 ended => (ended, false),
             };
             let committed = stream.committed().clone();
