@@ -59,10 +59,9 @@ async fn main() -> Result<()> {
             let transaction = producer.begin().await?;
             let begun = Instant::now();
             while sent < records && begun.elapsed() < TRANSACTION {
-                for _ in 0..100.min(records - sent) {
-                    drop(transaction.send(record(sent, &value, &headers)).await?);
-                    sent += 1;
-                }
+                let next = (sent + 100).min(records);
+                transaction.send_all((sent..next).map(|number| record(number, &value, &headers)).collect()).await?;
+                sent = next;
                 if rate > 0 {
                     let due = started + Duration::from_secs_f64(sent as f64 / rate as f64);
                     tokio::time::sleep_until(due.into()).await;

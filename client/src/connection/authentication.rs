@@ -153,5 +153,5 @@ async fn ask<R: Request>(connection: &Connection, oldest: i16, message: &R) -> R
 }
 
 fn failed(connection: &Connection, source: AuthenticationError) -> ConnectionError {
-    ConnectionError::Authentication { address: connection.address.to_string(), source }
+    ConnectionError::Authentication { address: connection.address.to_string(), source: source.into() }
 }

@@ -146,7 +146,7 @@ pub enum ConnectionError {
         address: String,
         /// Why.
         #[source]
-        source: AuthenticationError,
+        source: Box<AuthenticationError>,
     },
     /// This side closed the connection.
     #[error("connection to {address} was closed by this client")]
