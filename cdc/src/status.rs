@@ -38,6 +38,8 @@ pub struct Snapshot {
     pub server_lsn: Lsn,
     /// Bytes of log between the two; 0 before the first confirmation.
     pub lag_bytes: u64,
+    /// Bytes of log that the server keeps for the slot, as of a few seconds ago.
+    pub retained_bytes: u64,
     /// Rows published: committed, where delivery is exactly once. Rows repeated after a restart count again.
     pub rows_published: u64,
     /// Postgres transactions that held them.
@@ -46,6 +48,9 @@ pub struct Snapshot {
     pub commits: u64,
     /// When the last published transaction was committed, in milliseconds since the Unix epoch; 0 before the first.
     pub last_commit_time_ms: i64,
+    /// When the oldest transaction was committed that was received and is not published, in milliseconds since the Unix
+    /// epoch; 0 when there is none.
+    pub pending_commit_time_ms: i64,
     /// The id of the last row published, as text.
     pub last_event_id: Option<Bytes>,
     /// Poison rows left out because of `on.error=skip`.
@@ -58,6 +63,14 @@ pub struct Snapshot {
     pub last_error: Option<String>,
 }
 
+impl Snapshot {
+    /// How far behind publishing is at `now_ms` (milliseconds since the Unix epoch), in milliseconds: the time since
+    /// the oldest transaction was committed that was received and is not published; 0 when there is none.
+    pub fn lag_ms(&self, now_ms: i64) -> i64 {
+        if self.pending_commit_time_ms == 0 { 0 } else { (now_ms - self.pending_commit_time_ms).max(0) }
+    }
+}
+
 /// A handle to a connector's status: cheap to clone, read from anywhere.
 #[derive(Debug, Clone, Default)]
 pub struct Status {
@@ -68,10 +81,12 @@ pub struct Status {
 struct Shared {
     confirmed_lsn: AtomicU64,
     server_lsn: AtomicU64,
+    retained_bytes: AtomicU64,
     rows_published: AtomicU64,
     transactions: AtomicU64,
     commits: AtomicU64,
     last_commit_time_ms: AtomicI64,
+    pending_commit_time_ms: AtomicI64,
     last_event_id: Mutex<Option<Bytes>>,
     rows_skipped: AtomicU64,
     dead_letters: AtomicU64,
@@ -92,10 +107,12 @@ impl Status {
             confirmed_lsn,
             server_lsn,
             lag_bytes,
+            retained_bytes: shared.retained_bytes.load(Ordering::Relaxed),
             rows_published: shared.rows_published.load(Ordering::Relaxed),
             transactions: shared.transactions.load(Ordering::Relaxed),
             commits: shared.commits.load(Ordering::Relaxed),
             last_commit_time_ms: shared.last_commit_time_ms.load(Ordering::Relaxed),
+            pending_commit_time_ms: shared.pending_commit_time_ms.load(Ordering::Relaxed),
             last_event_id: shared.last_event_id.lock().clone(),
             rows_skipped: shared.rows_skipped.load(Ordering::Relaxed),
             dead_letters: shared.dead_letters.load(Ordering::Relaxed),
@@ -122,6 +139,23 @@ impl Status {
 
     pub(crate) fn set_server_lsn(&self, lsn: Lsn) {
         self.shared.server_lsn.fetch_max(lsn.as_u64(), Ordering::Relaxed);
+    }
+
+    /// A row of a transaction committed then was received.
+    pub(crate) fn received(&self, commit_time_ms: i64) {
+        let pending = &self.shared.pending_commit_time_ms;
+        if pending.load(Ordering::Relaxed) == 0 {
+            pending.store(commit_time_ms, Ordering::Relaxed);
+        }
+    }
+
+    /// What is pending now begins at or after this time; 0 when nothing is.
+    pub(crate) fn set_pending(&self, commit_time_ms: i64) {
+        self.shared.pending_commit_time_ms.store(commit_time_ms, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_retained(&self, bytes: u64) {
+        self.shared.retained_bytes.store(bytes, Ordering::Relaxed);
     }
 
     pub(crate) fn add_session(&self) {

@@ -144,6 +144,7 @@ impl<S: ReplicationSession, P: Publisher> Stream<'_, S, P> {
         commit_time_micros: i64,
     ) -> Result<(), Ended> {
         let position = RowPosition { id: event.id().cloned(), ..position };
+        self.config.status.received(commit_time_micros.div_euclid(1000));
         if let Err(error) = self.ensure_topic(&event.topic).await {
             return self.not_sent(position, error);
         }

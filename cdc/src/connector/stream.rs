@@ -175,6 +175,7 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
     async fn tick(&mut self) -> Result<(), Ended> {
         self.notice_silence();
         self.config.status.set_server_lsn(self.session.server_lsn());
+        self.config.status.set_retained(self.session.retained_bytes());
         let now = Instant::now();
         if self.unit.is_due(now, self.in_flight.commits()) || self.unit.is_idle_due(now) {
             self.commit().await?;
@@ -239,6 +240,8 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
         self.refusals.forget_published(&self.committed);
         self.confirm();
         self.config.status.committed(&reached);
+        let is_settled = self.in_flight.is_empty() && self.unit.is_empty();
+        self.config.status.set_pending(if is_settled { 0 } else { reached.commit_time_micros.div_euclid(1000) });
         self.config.status.set_server_lsn(self.session.server_lsn().max(self.committed.end_lsn));
     }
 

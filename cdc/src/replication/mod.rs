@@ -118,6 +118,11 @@ pub(crate) trait ReplicationSession: Send {
     /// an earlier one changes nothing.
     fn confirm(&self, lsn: Lsn);
 
+    /// Bytes of log the server keeps because of us, when it last said so; 0 where it keeps none.
+    fn retained_bytes(&self) -> u64 {
+        0
+    }
+
     /// How far the server's log reached when it last said so: for the lag.
     fn server_lsn(&self) -> Lsn;
 

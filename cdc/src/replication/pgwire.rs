@@ -110,7 +110,7 @@ impl ReplicationSource for PostgresSource {
         // Asked only now: whoever had the slot until a moment ago may have moved it.
         let slot = self.slot_position(&control).await.map_err(of_control)?;
         let identity = ServerIdentity { slot, ..identity };
-        let watchdog = Watchdog::start(self.url.clone(), control);
+        let watchdog = Watchdog::start(self.url.clone(), control, self.source.slot.clone());
         let confirmed = AtomicU64::new(0);
         Ok((identity, PostgresSession { client, watchdog, confirmed, row_bytes_max: self.row_bytes_max }))
     }
@@ -213,6 +213,10 @@ impl ReplicationSession for PostgresSession {
     fn confirm(&self, lsn: Lsn) {
         self.confirmed.fetch_max(lsn.as_u64(), Ordering::Relaxed);
         self.client.update_applied_lsn(pgwire_replication::Lsn::from_u64(lsn.as_u64()));
+    }
+
+    fn retained_bytes(&self) -> u64 {
+        self.watchdog.retained_bytes()
     }
 
     fn server_lsn(&self) -> Lsn {

@@ -1,7 +1,8 @@
 //! Asks the server for its position every few seconds on a connection of its own.
 //!
 //! It notices a server that vanished without closing its connections, and it knows the server's position for the
-//! lag also while nothing is sent to us.
+//! lag also while nothing is sent to us. It also looks at how much log the slot holds back, and warns before the
+//! server's disk is full of it, or the server gives the slot up.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,27 +11,38 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::control::Control;
+use crate::checks::{self, SlotState};
+use crate::control::{Control, ControlError};
 use crate::lsn::Lsn;
 use crate::postgres_url::PostgresUrl;
 
 const INTERVAL: Duration = Duration::from_secs(5);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Log held back for the slot that is worth a warning, in bytes, where the server sets no limit itself; and each time
+/// it has doubled again.
+const RETAINED_BYTES_WARNING: u64 = 1 << 30;
 
 /// A task that asks, and what it learnt. Dropping it ends the task.
 pub(super) struct Watchdog {
     task: JoinHandle<()>,
-    server_lsn: Arc<AtomicU64>,
+    seen: Arc<Seen>,
     reason: watch::Receiver<Option<String>>,
+}
+
+/// What the server said last.
+#[derive(Default)]
+struct Seen {
+    server_lsn: AtomicU64,
+    retained_bytes: AtomicU64,
 }
 
 impl Watchdog {
     /// Goes on with a connection that is there, and makes new ones to `url`.
-    pub(super) fn start(url: PostgresUrl, control: Control) -> Watchdog {
-        let server_lsn = Arc::new(AtomicU64::new(0));
+    pub(super) fn start(url: PostgresUrl, control: Control, slot: String) -> Watchdog {
+        let seen = Arc::new(Seen::default());
         let (bark, reason) = watch::channel(None);
-        let task = tokio::spawn(watch_server(url, control, Arc::clone(&server_lsn), bark));
-        Watchdog { task, server_lsn, reason }
+        let task = tokio::spawn(watch_server(url, control, slot, Arc::clone(&seen), bark));
+        Watchdog { task, seen, reason }
     }
 
     /// Ready once the server no longer answers, with the reason.
@@ -43,7 +55,12 @@ impl Watchdog {
 
     /// The server's position as of the last answer.
     pub(super) fn server_lsn(&self) -> Lsn {
-        Lsn::new(self.server_lsn.load(Ordering::Relaxed))
+        Lsn::new(self.seen.server_lsn.load(Ordering::Relaxed))
+    }
+
+    /// Bytes of log that the server keeps for the slot, as of the last answer.
+    pub(super) fn retained_bytes(&self) -> u64 {
+        self.seen.retained_bytes.load(Ordering::Relaxed)
     }
 
     /// Ends the task and waits for its end.
@@ -62,12 +79,23 @@ impl Drop for Watchdog {
 async fn watch_server(
     url: PostgresUrl,
     mut control: Control,
-    server_lsn: Arc<AtomicU64>,
+    slot: String,
+    seen: Arc<Seen>,
     bark: watch::Sender<Option<String>>,
 ) {
+    let mut warning = RetentionWarning::default();
     loop {
-        match tokio::time::timeout(ANSWER_TIMEOUT, control.server_lsn()).await {
-            Ok(Ok(lsn)) => server_lsn.store(lsn.as_u64(), Ordering::Relaxed),
+        match tokio::time::timeout(ANSWER_TIMEOUT, look(&control, &slot)).await {
+            Ok(Ok((server_lsn, state))) => {
+                seen.server_lsn.store(server_lsn.as_u64(), Ordering::Relaxed);
+                let restart = state.as_ref().and_then(|state| state.restart);
+                let retained_bytes = restart.map_or(0, |restart| server_lsn.bytes_since(restart));
+                seen.retained_bytes.store(retained_bytes, Ordering::Relaxed);
+                let limited = state.and_then(|state| state.safe_wal_bytes);
+                if let Some(reason) = warning.of(retained_bytes, limited) {
+                    tracing::warn!(slot, retained_bytes, "{reason}");
+                }
+            }
             // This connection alone may have been ended by an administrator: a new one decides.
             Ok(Err(_)) => match Control::connect(&url).await {
                 Ok(reconnected) => control = reconnected,
@@ -80,5 +108,71 @@ async fn watch_server(
             }
         }
         tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+async fn look(control: &Control, slot: &str) -> Result<(Lsn, Option<SlotState>), ControlError> {
+    let server_lsn = control.server_lsn().await?;
+    Ok((server_lsn, checks::slot_state(control, slot).await?))
+}
+
+/// When the log held back for a slot is worth a line. Pure.
+#[derive(Debug, Default)]
+struct RetentionWarning {
+    /// What was retained when it was last said.
+    said_at: Option<u64>,
+}
+
+impl RetentionWarning {
+    /// Words for `retained` bytes, when they are due: with a limit once less than a fifth of it is left, otherwise at
+    /// [`RETAINED_BYTES_WARNING`], and each time it has doubled. `left` is what may still be written before the server
+    /// gives the slot up (`safe_wal_size`); `None` without a limit.
+    fn of(&mut self, retained: u64, left: Option<i64>) -> Option<&'static str> {
+        let is_large = match left {
+            Some(left) => u64::try_from(left).unwrap_or(0) < retained / 4,
+            None => retained >= RETAINED_BYTES_WARNING,
+        };
+        if !is_large {
+            self.said_at = None;
+            return None;
+        }
+        if self.said_at.is_some_and(|said_at| retained < said_at.saturating_mul(2)) {
+            return None;
+        }
+        self.said_at = Some(retained);
+        Some(match left {
+            Some(_) => {
+                "the server will give the slot up soon (max_slot_wal_keep_size): rows are written faster than they are published, or the broker is away"
+            }
+            None => {
+                "the server keeps much log for the slot: rows are written faster than they are published, or the broker is away; max_slot_wal_keep_size bounds what it may take of the disk, at the price of the slot"
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retained_log_is_said_at_a_gigabyte_and_each_time_it_has_doubled() {
+        let mut warning = RetentionWarning::default();
+        assert_eq!(warning.of(RETAINED_BYTES_WARNING - 1, None), None);
+        assert!(warning.of(RETAINED_BYTES_WARNING, None).is_some());
+        assert_eq!(warning.of(RETAINED_BYTES_WARNING + 1, None), None);
+        assert!(warning.of(2 * RETAINED_BYTES_WARNING, None).is_some());
+        assert_eq!(warning.of(0, None), None);
+        assert!(warning.of(RETAINED_BYTES_WARNING, None).is_some(), "a new story");
+    }
+
+    #[test]
+    fn with_a_limit_it_is_said_when_a_fifth_of_it_is_left() {
+        let mut warning = RetentionWarning::default();
+        assert_eq!(warning.of(79, Some(21)), None);
+        assert!(warning.of(81, Some(19)).is_some_and(|reason| reason.contains("max_slot_wal_keep_size")));
+        assert_eq!(warning.of(90, Some(10)), None, "once");
+        let mut late = RetentionWarning::default();
+        assert!(late.of(200, Some(-100)).is_some());
     }
 }
