@@ -63,6 +63,8 @@ pub(crate) struct PostgresSession {
     client: ReplicationClient,
     watchdog: Watchdog,
     confirmed: AtomicU64,
+    /// Where the message that came last stands in the log.
+    message_lsn: Lsn,
     row_bytes_max: usize,
 }
 
@@ -111,7 +113,10 @@ impl ReplicationSource for PostgresSource {
         let identity = ServerIdentity { slot, ..identity };
         let watchdog = Watchdog::start(self.url.clone(), control);
         let confirmed = AtomicU64::new(0);
-        Ok((identity, PostgresSession { client, watchdog, confirmed, row_bytes_max: self.row_bytes_max }))
+        Ok((
+            identity,
+            PostgresSession { client, watchdog, confirmed, message_lsn: Lsn::ZERO, row_bytes_max: self.row_bytes_max },
+        ))
     }
 
     async fn until_free(&mut self) {
@@ -180,6 +185,9 @@ impl ReplicationSession for PostgresSession {
             };
             match received {
                 Ok(Some(event)) => {
+                    if let Event::XLogData { wal_start, .. } | Event::Message { lsn: wal_start, .. } = &event {
+                        self.message_lsn = Lsn::new(wal_start.as_u64());
+                    }
                     if let Some(event) = translate(event)? {
                         return Ok(event);
                     }
@@ -193,6 +201,10 @@ impl ReplicationSession for PostgresSession {
     fn confirm(&self, lsn: Lsn) {
         self.confirmed.fetch_max(lsn.as_u64(), Ordering::Relaxed);
         self.client.update_applied_lsn(pgwire_replication::Lsn::from_u64(lsn.as_u64()));
+    }
+
+    fn row_lsn(&self) -> Lsn {
+        self.message_lsn
     }
 
     fn server_lsn(&self) -> Lsn {

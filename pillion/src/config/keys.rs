@@ -74,6 +74,7 @@ const CONNECTOR_KEYS: [&str; 33] = [
     "on.error",
     "dead.letter.topic",
     "adopt.slot",
+    "slot.start.lsn",
     "accept.timeline",
     "max.bytes.in.flight",
     "max.row.bytes",
