@@ -12,8 +12,11 @@ use crate::quoting::{IDENTIFIER_LENGTH_MAX, TableName, TableNameError, is_slot_n
 use crate::router::{OptionError, Router, RouterOptions, TopicRouteError, is_topic_name};
 use crate::status::Status;
 
+mod source;
 #[cfg(test)]
 mod tests;
+
+pub use source::{SnapshotMode, SourceMode, SourceOptions};
 
 /// Least bytes in flight that let one usual record through at a time.
 const BYTES_IN_FLIGHT_MIN: usize = 64 * 1024;
@@ -49,6 +52,8 @@ pub struct ConnectorConfig {
     pub slot: String,
     /// `publication.name`. Default `pillion_outbox`.
     pub publication: String,
+    /// How rows are got out of the database.
+    pub source_options: SourceOptions,
     /// `table.include.list`: the outbox tables. Rows of others in the publication are ignored, with a warning.
     /// Default `public.outbox`.
     pub tables: Vec<TableName>,
@@ -132,6 +137,7 @@ impl ConnectorConfig {
             postgres,
             slot: "pillion".to_owned(),
             publication: "pillion_outbox".to_owned(),
+            source_options: SourceOptions::default(),
             tables: vec![TableName { schema: "public".to_owned(), name: "outbox".to_owned() }],
             message_prefix: "outbox".to_owned(),
             bootstrap_servers,
@@ -183,6 +189,9 @@ impl ConnectorConfig {
             "max.row.bytes" => self.row_bytes_max = number("max.row.bytes", value)?,
             _ if SecurityConfig::KEYS.contains(&name) => self.security.set(name, value)?,
             _ => {
+                if let Some(outcome) = self.source_options.set(name, value) {
+                    return outcome;
+                }
                 return self.router.set(name, value).map_err(|error| match error {
                     OptionError::Unknown(name) => ConfigError::Unknown(name),
                     other => ConfigError::Router(other),
@@ -246,6 +255,7 @@ impl ConnectorConfig {
         let row = self.row_bytes_max;
         require((1024..=1 << 30).contains(&row), "max.row.bytes", &row, "expected 1024 to 1073741824");
         errors.extend(self.security.validate().err().into_iter().flatten().map(ConfigError::from));
+        errors.extend(self.source_options.problems(self.delivery));
         if let Err(error) = Router::new(self.router.clone()) {
             errors.push(error.into());
         }

@@ -119,7 +119,9 @@ impl ClientError {
     pub fn needs_other_settings(&self) -> bool {
         match self {
             Self::InvalidBootstrapServer { .. } | Self::Certificates(_) => true,
-            Self::NoBootstrapServer { source: Some(error), .. } | Self::Connection(error) => error.needs_other_settings(),
+            Self::NoBootstrapServer { source: Some(error), .. } | Self::Connection(error) => {
+                error.needs_other_settings()
+            }
             Self::TimedOut { source: Some(source), .. } => source.needs_other_settings(),
             _ => false,
         }

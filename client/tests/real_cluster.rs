@@ -38,7 +38,7 @@ async fn new_topic(client: &Client, prefix: &str) -> Result<String> {
 
 fn record(topic: &str, number: u64) -> ProducerRecord {
     ProducerRecord {
-        topic: topic.to_owned(),
+        topic: topic.into(),
         key: Some((number % 64).to_be_bytes().to_vec().into()),
         value: Some(format!("{number:0>100}").into()),
         ..ProducerRecord::default()
@@ -62,7 +62,7 @@ async fn produce(producer: &Producer, topic: &str, count: u64, pause_every: u64)
 
 /// Reads until `count` records are there, checks that each number is there once and that keys are in order.
 async fn consume(consumer: &mut Consumer, topic: &str, count: u64) -> Result<()> {
-    let assignment = |partition| Assignment { topic: topic.to_owned(), partition, start: Offset::Earliest };
+    let assignment = |partition| Assignment { topic: topic.into(), partition, start: Offset::Earliest };
     consumer.assign((0..PARTITIONS).map(assignment).collect()).await?;
     let mut seen = vec![0_u32; count as usize];
     let mut last_of_key: HashMap<u64, u64> = HashMap::new();

@@ -30,7 +30,7 @@ pub(crate) fn target() -> Target {
 fn batch(compression: Compression) -> Bytes {
     let mut builder = BatchBuilder::new(compression);
     for number in 0..20 {
-        let header = RecordHeader { key: "traceparent".to_owned(), value: Some("00-".into()) };
+        let header = RecordHeader { key: "traceparent".into(), value: Some("00-".into()) };
         let (key, value) = (Some("key".into()), (number % 5 != 0).then(|| "a value of some length".into()));
         builder.push(&Record { key, value, timestamp: 1_000 + number, headers: vec![header], ..Record::default() });
     }

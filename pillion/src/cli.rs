@@ -6,9 +6,12 @@
 mod broker;
 mod cdc;
 mod config;
+mod connectors;
 mod consume;
 mod demo;
 mod dev;
+mod doctor;
+mod duration;
 mod flags;
 mod log;
 mod outbox;
@@ -34,6 +37,7 @@ use clap::{Parser, Subcommand};
 First steps:
   pillion demo                                 see all of it work; nothing needs to be installed
   pillion outbox init --postgres URL --apply   make outbox table, publication and slot
+  pillion doctor --postgres URL                what is missing still, and how to mend it
   pillion run --postgres URL                   relay its events; the broker is on 127.0.0.1:9092
   pillion consume outbox.event.order           read them (so does any Kafka client)
 
@@ -54,6 +58,7 @@ enum Command {
     Dev(dev::Arguments),
     Demo(demo::Arguments),
     Outbox(outbox::Arguments),
+    Doctor(doctor::Arguments),
     Topic(topic::Arguments),
     Produce(produce::Arguments),
     Consume(consume::Arguments),
@@ -71,6 +76,7 @@ impl CommandLine {
             Command::Dev(arguments) => arguments.execute(),
             Command::Demo(arguments) => arguments.execute(),
             Command::Outbox(arguments) => arguments.execute(),
+            Command::Doctor(arguments) => arguments.execute(),
             Command::Topic(arguments) => arguments.execute(),
             Command::Produce(arguments) => arguments.execute(),
             Command::Consume(arguments) => arguments.execute(),

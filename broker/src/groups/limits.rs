@@ -24,7 +24,7 @@ pub(crate) const ASSIGNMENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub(crate) const TEXT_BYTES_MAX: usize = 16 * 1024;
 
 /// Members of one group whatever `group.max.size` says: Kafka's default for that is no limit, and here everything has
-/// one. A hundred thousand idle members take some 100 MB.
+/// one. A hundred thousand idle members take some 50 MB.
 pub(crate) const GROUP_SIZE_CEILING: usize = 100_000;
 
 /// Member ids handed out with MEMBER_ID_REQUIRED and not yet used, in one group.

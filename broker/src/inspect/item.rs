@@ -150,7 +150,11 @@ impl RecordItem {
             sequence,
             key: record.key.map(owned),
             value: record.value.map(owned),
-            headers: record.headers.into_iter().map(|header| (header.key, header.value.map(owned))).collect(),
+            headers: record
+                .headers
+                .into_iter()
+                .map(|header| (header.key.to_string(), header.value.map(owned)))
+                .collect(),
         }
     }
 }

@@ -89,7 +89,7 @@ fn text(bytes: Option<&Bytes>) -> Value {
 
 /// A record as the listing has it.
 fn as_listed(record: &Record) -> (Value, Value, Value, Value, Value) {
-    let headers = record.headers.iter().map(|header| vec![header.key.clone().into(), text(header.value.as_ref())]);
+    let headers = record.headers.iter().map(|header| vec![(*header.key).into(), text(header.value.as_ref())]);
     let headers: Vec<Vec<Value>> = headers.collect();
     let (key, value) = (text(record.key.as_ref()), text(record.value.as_ref()));
     (record.offset.into(), record.timestamp.into(), key, value, headers.into())

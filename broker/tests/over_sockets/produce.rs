@@ -123,7 +123,7 @@ fn batches_come_back_as_they_were_but_for_base_offset_and_leader_epoch() {
         records[3].key = None;
         records[4].value = None;
         let header = |key: &str, value: Option<&'static [u8]>| pillion_wire::records::RecordHeader {
-            key: key.to_owned(),
+            key: key.into(),
             value: value.map(bytes::Bytes::from_static),
         };
         records[5].headers = vec![header("h", Some(b"\0\xff")), header("h", None), header("", Some(b""))];

@@ -1,10 +1,11 @@
 //! What is wrong in requests about transactions, and what it is answered with.
 
-use pillion_wire::ErrorCode;
+use pillion_wire::frame::{decode_response, encode_request};
 use pillion_wire::messages::{
     AddOffsetsToTxnRequest, DescribeTransactionsRequest, EndTxnRequest, InitProducerIdRequest, ListTransactionsRequest,
-    ProduceRequest,
+    ProduceRequest, ProduceResponse,
 };
+use pillion_wire::{Chunk, ErrorCode};
 
 use super::producer::{
     ID, add, add_offsets, add_request, add_several, batch, broker, end_request, end_with, find_coordinator, init,
@@ -160,8 +161,16 @@ fn a_list_is_not_made_by_what_is_no_expression() {
 fn clients_do_not_write_to_the_brokers_own_topics() {
     let (_broker, mut client) = broker();
     for topic in ["__transaction_state", "__consumer_offsets"] {
-        let answer = client.call(&produce_request(topic, 0, super::support::batch(&["x"])), 9);
-        let code = answer.responses[0].partition_responses[0].error_code;
-        assert_eq!(code, ErrorCode::InvalidTopicException.code(), "{topic}");
+        // Kafka lets the second one.
+        for client_id in ["tests", "__admin_client"] {
+            let request = produce_request(topic, 0, super::support::batch(&["x"]));
+            for chunk in encode_request(&request, 9, 1, Some(client_id)).unwrap() {
+                let Chunk::Bytes(bytes) = chunk else { panic!("requests carry their bytes") };
+                client.send_bytes(&bytes);
+            }
+            let (_, answer) = decode_response::<ProduceResponse>(&client.receive_frame().unwrap(), 9).unwrap();
+            let code = answer.responses[0].partition_responses[0].error_code;
+            assert_eq!(code, ErrorCode::InvalidTopicException.code(), "{topic} {client_id}");
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio_postgres::{Client, Row};
 
+use super::CheckFailure;
 use crate::control::{Control, ControlError};
 use crate::lsn::Lsn;
 use crate::outbox::Source;
@@ -49,6 +50,20 @@ impl SlotState {
     pub(crate) fn is_lost(&self) -> bool {
         self.wal_status.as_deref() == Some("lost") || self.invalidation_reason.is_some() || self.is_conflicting
     }
+
+    /// Why it is lost, with the setting behind it.
+    fn loss(&self) -> &'static str {
+        match self.invalidation_reason.as_deref() {
+            Some("idle_timeout") => "nobody read from it for idle_replication_slot_timeout",
+            Some("rows_removed" | "wal_level_insufficient") => {
+                "the standby had to apply what its primary did: vacuum, or a lower wal_level"
+            }
+            None if self.is_conflicting => {
+                "the standby had to apply what its primary did: vacuum, or a lower wal_level"
+            }
+            _ => "it held back more log than max_slot_wal_keep_size allows, and Postgres removed it",
+        }
+    }
 }
 
 /// The slot `name`; None when there is none.
@@ -81,6 +96,29 @@ pub(crate) async fn slot_made_at(control: &Control, source: &Source) -> Result<O
 pub(crate) async fn until_slot_is_free(control: &Control, name: &str) -> Result<(), ControlError> {
     while slot_state(control, name).await?.is_some_and(|state| state.active_pid.is_some()) {
         tokio::time::sleep(POLL_INTERVAL).await;
+    }
+    Ok(())
+}
+
+/// Checks that there is a slot, that it is ours to read from, and that it still can be.
+pub(super) async fn check(client: &Client, name: &str, failures: &mut Vec<CheckFailure>) -> Result<(), ControlError> {
+    let database: String = client.query_one("select current_database()::text", &[]).await?.try_get(0)?;
+    let name = name.to_owned();
+    let Some(state) = read(client, &name).await? else {
+        failures.push(CheckFailure::NoSlot { name });
+        return Ok(());
+    };
+    if state.kind != "logical" || state.plugin != "pgoutput" || state.database != database {
+        let found = match state.kind.as_str() {
+            "logical" => format!("a {} slot of database {}", state.plugin, state.database),
+            _ => "a physical slot".to_owned(),
+        };
+        failures.push(CheckFailure::OtherSlot { name, found, database });
+    } else if state.is_lost() {
+        let cause = state.loss().to_owned();
+        failures.push(CheckFailure::SlotInvalidated { name, cause, confirmed: state.confirmed_flush.to_string() });
+    } else if state.is_synced {
+        failures.push(CheckFailure::SlotSynced { name });
     }
     Ok(())
 }

@@ -34,7 +34,8 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 use crate::checks::CheckFailure;
-use crate::config::{ConfigError, ConnectorConfig};
+use crate::config::{ConfigError, ConnectorConfig, SourceMode};
+use crate::polling::PollingSource;
 use crate::progress::StartError;
 use crate::publish::{Cluster, KafkaCluster, PublishError};
 use crate::replication::pgwire::PostgresSource;
@@ -132,6 +133,10 @@ impl Connector {
         cancelled: CancellationToken,
     ) -> Result<(), ConnectorError> {
         config.validate().map_err(ConnectorError::Config)?;
+        if config.source_options.mode == SourceMode::Polling {
+            let source = PollingSource::new(&config);
+            return run::run(config, source, cluster, cancelled).await;
+        }
         let source = PostgresSource {
             url: config.postgres.clone(),
             source: config.source(),

@@ -163,10 +163,10 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
                 false => None,
             };
         }
-        match next {
-            Some(event) => self.handle(event.map_err(Ended::Session)?).await,
-            None => Ok(()),
+        if let Some(event) = next {
+            self.handle(event.map_err(Ended::Session)?).await?;
         }
+        self.publisher.flush().await.map_err(Ended::Publisher)
     }
 
     /// Takes in an outcome, and those that are there already behind it.
@@ -337,6 +337,10 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
                 if self.unit.is_idle_due(Instant::now()) || (at_least_once && self.unit.is_idle()) {
                     self.commit().await?;
                 }
+                Ok(())
+            }
+            ReplicationEvent::Snapshot(snapshot) => {
+                self.unit.set_snapshot(snapshot);
                 Ok(())
             }
             ReplicationEvent::Message(message) => self.message(message).await,

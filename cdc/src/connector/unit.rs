@@ -79,6 +79,11 @@ impl Unit {
         self.opened.is_none()
     }
 
+    /// What the progress record carries from here on ([`Progress::snapshot`]).
+    pub(super) fn set_snapshot(&mut self, snapshot: Option<String>) {
+        self.reached.progress.snapshot = snapshot;
+    }
+
     pub(super) fn begin_transaction(&mut self) {
         self.in_transaction = true;
     }

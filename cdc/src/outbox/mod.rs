@@ -4,14 +4,24 @@
 //! [`init_sql`] is what [`apply`] runs: what is printed is what happens. Each statement may be run again, and leaves
 //! alone what exists. [`statements`] has the text.
 
+mod health;
 mod partitions;
+mod prune;
+mod republish;
+mod row_time;
 mod statements;
 
 use crate::control::{Control, ControlError};
 use crate::postgres_url::PostgresUrl;
 use crate::quoting::TableName;
 
+pub use health::{ClusterHealth, Health, SlotHealth, TableHealth, health};
 pub use partitions::Interval;
+pub use prune::{PruneError, PruneOptions, Pruned, prune};
+pub use republish::{
+    FromError, Plan, PlannedTable, RepublishError, RepublishFrom, Republished, plan, republish, republish_with,
+};
+pub use row_time::NoRowTime;
 
 #[cfg(test)]
 mod tests;
@@ -62,6 +72,17 @@ pub fn init_statements(source: &Source, setup: &Setup) -> Vec<String> {
     }
     made.push(statements::create_slot(source));
     made
+}
+
+/// Makes plain tables where they are missing, and their schemas; all that polling needs.
+pub(crate) async fn create_tables(control: &Control, tables: &[TableName]) -> Result<(), ControlError> {
+    for table in tables {
+        if table.schema != "public" {
+            control.client().batch_execute(&statements::create_schema(&table.schema)).await?;
+        }
+        control.client().batch_execute(&statements::create_table(table)).await?;
+    }
+    Ok(())
 }
 
 /// The statements of [`init_statements`] as one script for `psql`, without `--single-transaction`.

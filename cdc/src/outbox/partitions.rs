@@ -7,7 +7,7 @@
 //! Rows for which there is no partition go to the default one, for an insert that fails would take the service's own
 //! transaction along.
 
-use crate::quoting::{IDENTIFIER_LENGTH_MAX, TableName, identifier, literal};
+use crate::quoting::{IDENTIFIER_LENGTH_MAX, TableName, literal};
 
 /// How much time one partition holds. Bounds are in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,25 +98,29 @@ pub(super) fn create_ahead(table: &TableName, interval: Interval) -> String {
     let unit = interval.name();
     format!(
         "-- Its partitions for this {unit} and the next {ahead}. Do this again before they are used up; `pillion outbox prune` does.
--- To drop one by hand once it is published: DROP TABLE \"schema\".\"partition\".
+-- Attached, for CREATE TABLE … PARTITION OF would wait for every transaction that has the table. To drop one by hand
+-- once it is published: DROP TABLE \"schema\".\"partition\".
 DO $$
 DECLARE
   first timestamp := date_trunc('{unit}', now() AT TIME ZONE 'UTC');
   lower timestamp;
+  name text;
 BEGIN
   FOR n IN 0..{ahead} LOOP
     lower := first + n * interval '1 {unit}';
+    name := format('%I.%I', {schema}, {prefix} || to_char(lower, 'YYYYMMDD'));
+    CONTINUE WHEN to_regclass(name) IS NOT NULL;
     BEGIN
-      EXECUTE format('CREATE TABLE IF NOT EXISTS %I.%I PARTITION OF {table} FOR VALUES FROM (%L) TO (%L)',
-                     {schema}, {prefix} || to_char(lower, 'YYYYMMDD'),
-                     lower AT TIME ZONE 'UTC', (lower + interval '1 {unit}') AT TIME ZONE 'UTC');
-    EXCEPTION WHEN check_violation OR invalid_object_definition THEN
+      EXECUTE format('CREATE TABLE %s (LIKE {table} INCLUDING ALL)', name);
+      EXECUTE format('ALTER TABLE {table} ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)',
+                     name, lower AT TIME ZONE 'UTC', (lower + interval '1 {unit}') AT TIME ZONE 'UTC');
+    EXCEPTION WHEN check_violation OR invalid_object_definition OR lock_not_available THEN
       RAISE WARNING '%', SQLERRM;
     END;
   END LOOP;
 END $$;",
         ahead = interval.ahead(),
-        table = format!("{}.{}", identifier(&table.schema), identifier(&table.name)).replace('\'', "''").replace('%', "%%"),
+        table = table.quoted().replace('\'', "''").replace('%', "%%"),
         schema = literal(&table.schema),
         prefix = literal(prefix),
     )

@@ -62,8 +62,8 @@ pub struct Progress {
     pub end_lsn: Lsn,
     /// The id of the last row published, as text, to recognise it by.
     pub last_event_id: Option<Bytes>,
-    /// The snapshot (`pg_snapshot`) in which the rows that were there before the slot are read; until they are
-    /// published.
+    /// The snapshot (`pg_snapshot`) in which the rows that were there before the slot are read, until they are
+    /// published; or which rows a polling connector has seen.
     pub snapshot: Option<String>,
 }
 

@@ -88,6 +88,12 @@ pub trait Publisher: Send + Sync {
         wants_acknowledgement: bool,
     ) -> impl Future<Output = Result<Option<Self::Acknowledgement>, PublishError>> + Send;
 
+    /// Has what was sent on its way: a publisher may gather records until this is called, or a commit.
+    ///
+    /// # Errors
+    /// [`PublishError`].
+    fn flush(&mut self) -> impl Future<Output = Result<(), PublishError>> + Send;
+
     /// Commits what was sent since the last commit, together with `progress`. What is sent next belongs to the next
     /// commit, and may be sent at once; commits come true in their order.
     ///

@@ -150,6 +150,10 @@ impl Publisher for ScriptedPublisher {
         Ok((wants_acknowledgement || !self.cluster.is_transactional).then_some(Acknowledgement(receiver)))
     }
 
+    async fn flush(&mut self) -> Result<(), PublishError> {
+        Ok(())
+    }
+
     async fn commit(&mut self, progress: &Progress) -> Result<Acknowledgement<()>, PublishError> {
         let (sender, receiver) = oneshot::channel();
         if !self.cluster.is_transactional {

@@ -54,6 +54,8 @@ pub(crate) enum ReplicationEvent {
         /// Whether the server waits to hear how far we are: it is shutting down, or about to give us up.
         is_urgent: bool,
     },
+    /// From here on the progress record carries this ([`Progress::snapshot`](crate::progress::Progress::snapshot)).
+    Snapshot(Option<String>),
 }
 
 /// Where an earlier session of this process got to.

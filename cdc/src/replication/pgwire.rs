@@ -173,6 +173,19 @@ impl PostgresSource {
     }
 }
 
+/// Connects as a session would, asks who answers, and leaves without starting.
+///
+/// # Errors
+/// As [`PostgresSource::open`].
+pub(crate) async fn probe(url: &PostgresUrl, source: &Source) -> Result<ServerIdentity, ReplicationError> {
+    let source = PostgresSource { url: url.clone(), source: source.clone(), auto_init: false, row_bytes_max: 1 << 20 };
+    let connected = tokio::time::timeout(OPEN_TIMEOUT, source.connect(Lsn::ZERO)).await;
+    match connected.map_err(|elapsed| ReplicationError::Lost(elapsed.into()))? {
+        Ok((identity, _)) => Ok(identity),
+        Err(error) => Err(explain(error, source.row_bytes_max)),
+    }
+}
+
 impl ReplicationSession for PostgresSession {
     fn resume_at(&mut self, _progress: &Progress) {}
 
@@ -226,7 +239,7 @@ impl ReplicationSession for PostgresSession {
     }
 }
 
-fn of_control(error: ControlError) -> ReplicationError {
+pub(crate) fn of_control(error: ControlError) -> ReplicationError {
     if error.is_retryable() {
         return ReplicationError::Lost(error.into());
     }
@@ -282,10 +295,10 @@ fn explain(error: PgWireError, row_bytes_max: usize) -> ReplicationError {
             }
             // Shutting down, crashed, starting up, terminated by idle limits; too many connections; connection
             // exceptions; cannot read its own log for the moment.
-            if has_state(&["57P01", "57P02", "57P03", "57P05", "53", "08", "58"]) {
+            let hint = refusal::hint(&reason);
+            if hint.is_empty() && has_state(&["57P01", "57P02", "57P03", "57P05", "53", "08", "58"]) {
                 return ReplicationError::Lost(reason.into());
             }
-            let hint = refusal::hint(&reason);
             ReplicationError::Refused { reason, hint }
         }
         PgWireError::Io(error) if error.kind() == ErrorKind::UnexpectedEof => ReplicationError::Lost(

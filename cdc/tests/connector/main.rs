@@ -3,8 +3,13 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod doctor;
+mod polling;
+mod production;
+mod prune;
 mod recorder;
 mod recovery;
+mod republish;
 mod routing;
 mod setup;
 mod tables;

@@ -26,9 +26,30 @@ impl Admin {
         topics: Vec<NewTopic>,
         timeout: Duration,
     ) -> Result<Vec<TopicOutcome>, AdminError> {
+        self.create(topics, timeout, false).await
+    }
+
+    /// Asks whether [`Admin::create_topics`] would create them, and creates none.
+    ///
+    /// # Errors
+    /// As [`Admin::create_topics`].
+    pub async fn validate_topics(
+        &self,
+        topics: Vec<NewTopic>,
+        timeout: Duration,
+    ) -> Result<Vec<TopicOutcome>, AdminError> {
+        self.create(topics, timeout, true).await
+    }
+
+    async fn create(
+        &self,
+        topics: Vec<NewTopic>,
+        timeout: Duration,
+        validate_only: bool,
+    ) -> Result<Vec<TopicOutcome>, AdminError> {
         let names: Vec<String> = topics.iter().map(|topic| topic.name.clone()).collect();
         let topics = topics.into_iter().map(creatable).collect();
-        let request = CreateTopicsRequest { topics, timeout_ms: milliseconds(timeout), validate_only: false };
+        let request = CreateTopicsRequest { topics, timeout_ms: milliseconds(timeout), validate_only };
         let verdict = |code: i16| ErrorCode::from_code(code) == ErrorCode::NotController;
         let response = self
             .ask(Route::Controller, &request, |response| {

@@ -87,7 +87,8 @@ pub(super) async fn authenticate(
     let refused = match ErrorCode::from_code(response.error_code) {
         ErrorCode::None => None,
         ErrorCode::UnsupportedSaslMechanism => {
-            let enabled = if response.mechanisms.is_empty() { "none".to_owned() } else { response.mechanisms.join(", ") };
+            let enabled =
+                if response.mechanisms.is_empty() { "none".to_owned() } else { response.mechanisms.join(", ") };
             Some(AuthenticationError::MechanismNotEnabled { mechanism, enabled })
         }
         ErrorCode::IllegalSaslState => Some(AuthenticationError::NoSasl),

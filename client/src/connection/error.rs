@@ -211,8 +211,10 @@ impl ConnectionError {
 
     /// Whether another attempt may succeed.
     pub(crate) fn is_retriable(&self) -> bool {
-        let is_final =
-            matches!(self, Self::Decode { .. } | Self::Encode { .. } | Self::UnsupportedApi { .. } | Self::Closed { .. });
+        let is_final = matches!(
+            self,
+            Self::Decode { .. } | Self::Encode { .. } | Self::UnsupportedApi { .. } | Self::Closed { .. }
+        );
         !is_final && !self.needs_other_settings()
     }
 }

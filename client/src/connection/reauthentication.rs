@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::authentication::authenticate;
 use super::Connection;
+use super::authentication::authenticate;
 use crate::security::Credentials;
 
 /// Between these parts of the lifetime, in percent, as Kafka's clients: not all of them at once.

@@ -33,7 +33,8 @@ struct State {
 impl TlsSession {
     /// Begins a session with the host that the certificate must be for.
     pub(super) fn new(settings: &TlsSettings, host: &str) -> io::Result<Self> {
-        let name = ServerName::try_from(host.to_owned()).map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
+        let name =
+            ServerName::try_from(host.to_owned()).map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
         let session = ClientConnection::new(Arc::clone(&settings.0), name).map_err(invalid)?;
         Ok(Self { state: Mutex::new(State { session, incoming: vec![0; INCOMING_BYTES].into() }) })
     }
@@ -52,7 +53,8 @@ impl TlsSession {
                     return Ok(());
                 }
             }
-            let interest = if self.wants_write() { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
+            let interest =
+                if self.wants_write() { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
             stream.ready(interest).await?;
             match self.lock().pull(stream, &mut early) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),

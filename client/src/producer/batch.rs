@@ -11,8 +11,8 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::ProduceError;
 
-/// Tells a record's fate: its partition and offset.
-pub(super) type Delivery = oneshot::Sender<Result<(i32, i64), ProduceError>>;
+/// Tells a record's fate, its partition and offset, where somebody wants to know.
+pub(super) type Delivery = Option<oneshot::Sender<Result<(i32, i64), ProduceError>>>;
 
 /// A record on its way into a batch.
 #[derive(Debug)]
@@ -30,6 +30,16 @@ pub(super) struct Pending {
     pub(super) deadline: Instant,
     /// Held until its fate is known: what a flush waits for.
     pub(super) unsettled: TaskTrackerToken,
+}
+
+impl Pending {
+    /// Tells that it will not be sent.
+    pub(super) fn refuse(self, error: ProduceError) {
+        if let Some(delivery) = self.delivery {
+            // A record nobody waits for has a fate all the same.
+            let _ = delivery.send(Err(error));
+        }
+    }
 }
 
 /// Records of one partition that travel together.
@@ -162,6 +172,7 @@ impl Batch {
     /// Tells every record its fate; `Ok` holds the partition and the first record's offset, −1 when unknown.
     pub(super) fn settle(self, fate: Result<(i32, i64), ProduceError>) {
         for (index, delivery) in (0..).zip(self.deliveries) {
+            let Some(delivery) = delivery else { continue };
             let fate = match &fate {
                 Ok((partition, base_offset)) if *base_offset >= 0 => Ok((*partition, base_offset + index)),
                 other => other.clone(),

@@ -13,7 +13,7 @@ use super::{Delivered, ProduceError};
 #[derive(Debug)]
 #[must_use = "a record's failure is told nowhere else"]
 pub struct DeliveryHandle {
-    topic: String,
+    topic: Arc<str>,
     fate: oneshot::Receiver<Result<(i32, i64), ProduceError>>,
     /// Until the first poll: whoever begins to wait sends what is queued itself, which saves waking another task.
     dispatch: Option<Arc<Dispatch>>,
@@ -21,7 +21,7 @@ pub struct DeliveryHandle {
 
 impl DeliveryHandle {
     pub(super) fn new(
-        topic: String,
+        topic: Arc<str>,
         fate: oneshot::Receiver<Result<(i32, i64), ProduceError>>,
         dispatch: Arc<Dispatch>,
     ) -> Self {
@@ -37,9 +37,8 @@ impl Future for DeliveryHandle {
             dispatch.drive();
         }
         let fate = std::task::ready!(Pin::new(&mut self.fate).poll(context));
-        let topic = std::mem::take(&mut self.topic);
         Poll::Ready(match fate {
-            Ok(Ok((partition, offset))) => Ok(Delivered { topic, partition, offset }),
+            Ok(Ok((partition, offset))) => Ok(Delivered { topic: self.topic.clone(), partition, offset }),
             Ok(Err(error)) => Err(error),
             Err(_) => Err(ProduceError::Closed),
         })

@@ -129,6 +129,31 @@ impl Dispatch {
         Ok(())
     }
 
+    /// Queues records of a transaction in order, up to the first that cannot be, and sends what can be sent.
+    ///
+    /// # Errors
+    /// Why a record could not be queued; its transaction is doomed.
+    pub(super) fn append_all(&self, records: impl Iterator<Item = (Arc<str>, Pending)>) -> Result<(), ProduceError> {
+        let cluster = self.client.metadata.cluster();
+        let mut refused = None;
+        {
+            let mut state = self.lock();
+            for (topic, pending) in records {
+                if let Err(kept) = state.accumulator.append(&topic, pending, &cluster) {
+                    state.accumulator.gate().seen();
+                    refused = Some(kept.1);
+                    break;
+                }
+            }
+        }
+        if let Some(error) = refused {
+            self.sweep();
+            return Err(error);
+        }
+        self.drive();
+        Ok(())
+    }
+
     /// Sends what can be sent, unless another thread is at it; wakes the task when it has something to see to.
     pub(super) fn drive(&self) {
         let Some(wants) = self.send_all() else { return };
@@ -318,7 +343,7 @@ impl Dispatch {
             batch.settle(Err(error));
         }
         for pending in unrouted {
-            let _ = pending.delivery.send(Err(error.clone()));
+            pending.refuse(error.clone());
         }
     }
 
@@ -332,7 +357,7 @@ impl Dispatch {
         let expired = self.lock().accumulator.expire(Instant::now());
         self.settle(expired.batches);
         for (pending, error) in expired.records {
-            let _ = pending.delivery.send(Err(error));
+            pending.refuse(error);
         }
         self.sweep();
         for connection in expired.brokers.into_iter().filter_map(|node| self.pool.established(node)) {
@@ -345,7 +370,7 @@ impl Dispatch {
         let cluster = self.client.metadata.cluster();
         let refused = self.lock().accumulator.learn(&cluster);
         for (pending, error) in refused {
-            let _ = pending.delivery.send(Err(error));
+            pending.refuse(error);
         }
         self.sweep();
     }

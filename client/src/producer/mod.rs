@@ -32,7 +32,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use pillion_wire::records::{BatchBuilder, Record};
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
@@ -102,22 +102,9 @@ impl Producer {
         record: ProducerRecord,
         transaction: Option<(u64, &TaskTracker)>,
     ) -> Result<DeliveryHandle, ProduceError> {
-        let ProducerRecord { topic, partition, key, value, headers, timestamp_ms } = record;
-        let record = Record { offset: 0, timestamp: timestamp_ms.unwrap_or_else(now_ms), key, value, headers };
-        let bytes = BatchBuilder::record_bytes_max(&record);
-        if bytes > self.dispatch.buffer_memory {
-            return Err(ProduceError::RecordTooLarge { bytes, limit: self.dispatch.buffer_memory });
-        }
-        let permits = bytes as u32;
-        let memory = match self.dispatch.memory.clone().try_acquire_many_owned(permits) {
-            Ok(memory) => memory,
-            Err(_) => {
-                // Nothing else may make room: what is queued must be on its way.
-                self.dispatch.drive();
-                let room = self.dispatch.memory.clone().acquire_many_owned(permits).await;
-                room.map_err(|_| self.dispatch.ended().unwrap_or(ProduceError::Closed))?
-            }
-        };
+        let (topic, partition, record) = parts(record);
+        let bytes = self.checked_size(&record)?;
+        let memory = self.room_for(bytes).await?;
         self.dispatch.client.metadata.track(&topic, true);
         let (delivery, fate) = oneshot::channel();
         let queued = Instant::now();
@@ -128,13 +115,81 @@ impl Producer {
             partition,
             transaction: number,
             bytes,
-            delivery,
+            delivery: Some(delivery),
             memory: Some(memory),
             queued,
             deadline,
             unsettled: group.token(),
         })?;
         Ok(DeliveryHandle::new(topic, fate, self.dispatch.clone()))
+    }
+
+    /// Queues records of a transaction that nobody watches one by one: what is done for each of them alone is done for
+    /// all at once.
+    async fn queue_all(
+        &self,
+        records: Vec<ProducerRecord>,
+        transaction: u64,
+        group: &TaskTracker,
+    ) -> Result<(), ProduceError> {
+        let mut records = records.into_iter().map(parts).peekable();
+        while records.peek().is_some() {
+            let mut taken = Vec::with_capacity(records.size_hint().0);
+            let mut bytes = 0;
+            while let Some((_, _, record)) = records.peek() {
+                let size = self.checked_size(record)?;
+                if bytes > 0 && bytes + size > self.dispatch.buffer_memory / 2 {
+                    break;
+                }
+                bytes += size;
+                taken.extend(records.next().map(|(topic, partition, record)| (topic, partition, record, size)));
+            }
+            let mut memory = self.room_for(bytes).await?;
+            let mut tracked: Option<Arc<str>> = None;
+            for (topic, ..) in &taken {
+                if tracked.as_ref() != Some(topic) {
+                    self.dispatch.client.metadata.track(topic, true);
+                    tracked = Some(topic.clone());
+                }
+            }
+            let queued = Instant::now();
+            let deadline = queued + self.dispatch.delivery_timeout;
+            self.dispatch.append_all(taken.into_iter().map(|(topic, partition, record, bytes)| {
+                let pending = Pending {
+                    record,
+                    partition,
+                    transaction,
+                    bytes,
+                    delivery: None,
+                    memory: memory.split(bytes),
+                    queued,
+                    deadline,
+                    unsettled: group.token(),
+                };
+                (topic, pending)
+            }))?;
+        }
+        Ok(())
+    }
+
+    /// What a record takes at most, if it can fit at all.
+    fn checked_size(&self, record: &Record) -> Result<usize, ProduceError> {
+        let (bytes, limit) = (BatchBuilder::record_bytes_max(record), self.dispatch.buffer_memory);
+        if bytes > limit { Err(ProduceError::RecordTooLarge { bytes, limit }) } else { Ok(bytes) }
+    }
+
+    /// Waits for room in the buffer memory, for no more bytes than it has.
+    async fn room_for(&self, bytes: usize) -> Result<OwnedSemaphorePermit, ProduceError> {
+        let permits = bytes as u32;
+        match self.dispatch.memory.clone().try_acquire_many_owned(permits) {
+            Ok(memory) => Ok(memory),
+            Err(_) => {
+                // Nothing else may make room: what is queued must be on its way.
+                self.dispatch.drive();
+                let room = self.dispatch.memory.clone().acquire_many_owned(permits).await;
+                room.map_err(|_| self.dispatch.ended().unwrap_or(ProduceError::Closed))
+            }
+        }
     }
 
     /// Waits until every record queued before is delivered or has failed; each one's own handle tells which.
@@ -151,6 +206,13 @@ impl std::fmt::Debug for Producer {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Producer").finish_non_exhaustive()
     }
+}
+
+/// Topic, partition and record as it goes into a batch.
+fn parts(record: ProducerRecord) -> (Arc<str>, Option<i32>, Record) {
+    let ProducerRecord { topic, partition, key, value, headers, timestamp_ms } = record;
+    let timestamp = timestamp_ms.unwrap_or_else(now_ms);
+    (topic, partition, Record { offset: 0, timestamp, key, value, headers })
 }
 
 fn now_ms() -> i64 {

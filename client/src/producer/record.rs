@@ -1,13 +1,15 @@
 //! What goes into a producer and what comes back.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use pillion_wire::records::RecordHeader;
 
 /// A record to produce.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProducerRecord {
-    /// The topic's name.
-    pub topic: String,
+    /// The topic's name, shared by the records that go there.
+    pub topic: Arc<str>,
     /// The partition's number. `None`: `murmur2(key) % partitions` as Kafka's Java client does, or without a key a
     /// partition that changes from batch to batch.
     pub partition: Option<i32>,
@@ -25,7 +27,7 @@ pub struct ProducerRecord {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivered {
     /// The topic's name.
-    pub topic: String,
+    pub topic: Arc<str>,
     /// The partition's number.
     pub partition: i32,
     /// The record's offset; −1 when the broker did not say (acks none, or a repetition older than it remembers).

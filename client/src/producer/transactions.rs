@@ -39,6 +39,24 @@ impl Producer {
         sent
     }
 
+    /// As [`Producer::send_in`] for many records at a time, whose fate is told by their transaction's alone.
+    ///
+    /// # Errors
+    /// As [`Producer::send`]; the transaction is doomed then.
+    pub(crate) async fn send_all_in(
+        &self,
+        transaction: u64,
+        group: &TaskTracker,
+        records: Vec<ProducerRecord>,
+    ) -> Result<(), ProduceError> {
+        let sent = self.queue_all(records, transaction, group).await;
+        if let Err(error) = &sent {
+            self.dispatch.fail(transaction, AbortCause::of_record(error));
+            self.dispatch.note_seen();
+        }
+        sent
+    }
+
     /// What sends the records.
     pub(crate) fn dispatch(&self) -> &Arc<Dispatch> {
         &self.dispatch
@@ -149,7 +167,7 @@ impl Dispatch {
             batch.settle(Err(error));
         }
         for (error, pending) in swept.records {
-            let _ = pending.delivery.send(Err(error));
+            pending.refuse(error);
         }
         if news {
             self.transactions.notify_one();

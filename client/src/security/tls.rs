@@ -65,7 +65,8 @@ impl Pem {
         PrivateKeyDer::from_pem_slice(&bytes).map_err(|_| {
             let marker = b"ENCRYPTED";
             let is_encrypted = bytes.windows(marker.len()).any(|part| part == marker);
-            let hint = if is_encrypted { "; the key is encrypted: `openssl pkey -in … -out …` decrypts it" } else { "" };
+            let hint =
+                if is_encrypted { "; the key is encrypted: `openssl pkey -in … -out …` decrypts it" } else { "" };
             CertificateError::NotFound { key: self.key(), wanted: "private key", hint }
         })
     }
@@ -103,9 +104,9 @@ impl TlsSettings {
             None => builder.with_no_client_auth(),
             Some((certificate, key)) => {
                 let chain = certificate.certificates()?;
-                builder.with_client_auth_cert(chain, key.private_key()?).map_err(|error| {
-                    CertificateError::Unusable { key: certificate.key(), reason: error.to_string() }
-                })?
+                builder
+                    .with_client_auth_cert(chain, key.private_key()?)
+                    .map_err(|error| CertificateError::Unusable { key: certificate.key(), reason: error.to_string() })?
             }
         };
         Ok(Self(Arc::new(config)))
@@ -123,10 +124,9 @@ fn roots(authorities: Option<&Pem>) -> Result<RootCertStore, CertificateError> {
     match authorities {
         Some(pem) => {
             for certificate in pem.certificates()? {
-                roots.add(certificate).map_err(|error| CertificateError::Unusable {
-                    key: pem.key(),
-                    reason: error.to_string(),
-                })?;
+                roots
+                    .add(certificate)
+                    .map_err(|error| CertificateError::Unusable { key: pem.key(), reason: error.to_string() })?;
             }
         }
         None => {

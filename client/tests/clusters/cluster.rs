@@ -61,7 +61,7 @@ pub(crate) async fn new_topic(client: &Client, prefix: &str, partitions: i32) ->
 
 pub(crate) fn record(topic: &str, partition: i32, value: impl ToString) -> ProducerRecord {
     ProducerRecord {
-        topic: topic.to_owned(),
+        topic: topic.into(),
         partition: Some(partition),
         value: Some(value.to_string().into()),
         ..ProducerRecord::default()
@@ -81,7 +81,7 @@ pub(crate) async fn read_all(
     let ends = client.admin().list_offsets(topic, Offset::Latest).await.unwrap();
     let mut consumer = client.consumer(ConsumerConfig { isolation_level, ..ConsumerConfig::default() });
     let assignment = |end: &pillion_client::ListedOffset| Assignment {
-        topic: topic.to_owned(),
+        topic: topic.into(),
         partition: end.partition,
         start: Offset::Earliest,
     };

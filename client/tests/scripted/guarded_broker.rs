@@ -162,8 +162,7 @@ impl Session {
                     return None;
                 }
                 let host = self.rules.advertised.unwrap_or("127.0.0.1").to_owned();
-                let brokers =
-                    vec![MetadataResponseBroker { node_id: 1, host, port: i32::from(self.port), rack: None }];
+                let brokers = vec![MetadataResponseBroker { node_id: 1, host, port: i32::from(self.port), rack: None }];
                 Some(answer(&MetadataResponse { brokers, controller_id: 1, ..Default::default() }, version, id))
             }
             other => panic!("request of API {other}"),
@@ -173,7 +172,10 @@ impl Session {
     fn authenticate(&mut self, token: &str) -> SaslAuthenticateResponse {
         if let Some(instead) = self.rules.tokens.get(self.said) {
             self.said += 1;
-            return SaslAuthenticateResponse { auth_bytes: Bytes::from_static(instead.as_bytes()), ..Default::default() };
+            return SaslAuthenticateResponse {
+                auth_bytes: Bytes::from_static(instead.as_bytes()),
+                ..Default::default()
+            };
         }
         let (next, said) = match &self.step {
             Step::Chosen(mechanism) if mechanism == "PLAIN" => {

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed expectation of a test is its failure")]
 
-mod consuming;
 mod authenticating;
+mod consuming;
 mod encrypting;
 mod fake_broker;
 mod guarded_broker;

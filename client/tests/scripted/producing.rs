@@ -19,7 +19,7 @@ async fn connect(broker: &FakeBroker) -> Client {
 
 fn record(partition: i32, value: impl Into<Bytes>) -> ProducerRecord {
     ProducerRecord {
-        topic: "events".to_owned(),
+        topic: "events".into(),
         partition: Some(partition),
         value: Some(value.into()),
         ..ProducerRecord::default()
@@ -134,7 +134,7 @@ async fn record_the_broker_refuses_fails_and_the_next_one_is_delivered() {
     let refused = producer.send(record(0, "refused")).await.unwrap().await.unwrap_err();
     assert_eq!(refused.error_code(), Some(ErrorCode::InvalidRecord));
     let delivered = producer.send(record(0, "delivered")).await.unwrap().await.unwrap();
-    assert_eq!((delivered.topic.as_str(), delivered.partition, delivered.offset), ("events", 0, 0));
+    assert_eq!((&*delivered.topic, delivered.partition, delivered.offset), ("events", 0, 0));
     client.shutdown().await;
 }
 
@@ -224,9 +224,9 @@ async fn a_topic_used_for_the_first_time_does_not_wait_for_the_backoff_of_anothe
     let client = Client::connect(config).await.unwrap();
     let producer = client.producer(ProducerConfig::default());
     for topic in ["events", "others", "more"] {
-        let record = ProducerRecord { topic: topic.to_owned(), ..record(0, topic) };
+        let record = ProducerRecord { topic: topic.into(), ..record(0, topic) };
         let delivery = producer.send(record).await.unwrap();
         let delivered = tokio::time::timeout(Duration::from_secs(30), delivery).await;
-        assert_eq!(delivered.expect("no backoff of an hour").unwrap().topic, topic);
+        assert_eq!(delivered.expect("no backoff of an hour").unwrap().topic, topic.into());
     }
 }

@@ -35,7 +35,7 @@ async fn producer(client: &Client) -> TransactionalProducer {
 
 fn record(partition: usize, value: impl ToString) -> ProducerRecord {
     ProducerRecord {
-        topic: "events".to_owned(),
+        topic: "events".into(),
         partition: Some(partition as i32),
         value: Some(value.to_string().into()),
         ..ProducerRecord::default()

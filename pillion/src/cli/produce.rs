@@ -171,7 +171,7 @@ fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
 fn header(text: &str) -> Result<Header, String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => {
-            Ok(Header { key: key.to_owned(), value: Some(Bytes::from(value.to_owned())) })
+            Ok(Header { key: key.into(), value: Some(Bytes::from(value.to_owned())) })
         }
         _ => Err("expected KEY=VALUE".to_owned()),
     }

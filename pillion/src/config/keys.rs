@@ -54,7 +54,7 @@ pub(crate) const DATABASE_KEYS: [(&str, &str); 5] = [
 
 const OWN_BROKER_KEYS: [&str; 3] = [LOG_DIRS, LISTENERS, ADVERTISED_LISTENERS];
 
-const CONNECTOR_KEYS: [&str; 33] = [
+const CONNECTOR_KEYS: [&str; 38] = [
     POSTGRES_URL,
     "database.hostname",
     "database.port",
@@ -76,6 +76,11 @@ const CONNECTOR_KEYS: [&str; 33] = [
     "adopt.slot",
     "slot.start.lsn",
     "accept.timeline",
+    "source.mode",
+    "snapshot",
+    "poll.interval.ms",
+    "polling.column",
+    "polling.transaction.column",
     "max.bytes.in.flight",
     "max.row.bytes",
     "table.field.event.id",
@@ -92,10 +97,12 @@ const CONNECTOR_KEYS: [&str; 33] = [
 ];
 
 /// The router's remaining options, by their Debezium names.
-const ROUTER_KEYS: [&str; 5] = [
+const ROUTER_KEYS: [&str; 7] = [
+    "table.field.additional.missing",
     "route.tombstone.on.empty.payload",
     "table.op.invalid.behavior",
     "tracing.span.context.field",
+    "tracing.with.context.field.only",
     "table.expand.json.payload",
     "table.json.payload.null.behavior",
 ];

@@ -7,6 +7,7 @@ mod command_line;
 mod consumed;
 mod demo;
 mod kills;
+mod looking_after;
 mod outbox_examples;
 mod several_connectors;
 mod sidecar;

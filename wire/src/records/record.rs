@@ -6,6 +6,8 @@
 //! | varint header count, each: varint key length key, varint value length (−1 null) value
 //! ```
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::{BatchHeader, BatchRecords, RecordsError, TimestampType};
@@ -21,7 +23,7 @@ const RESERVED_RECORDS_MAX: usize = 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordHeader {
     /// Its name; names may repeat.
-    pub key: String,
+    pub key: Arc<str>,
     /// Its value, which may be null.
     pub value: Option<Bytes>,
 }
@@ -84,7 +86,7 @@ fn read_fields(reader: &mut Reader<'_>, header: &BatchHeader) -> Result<Record, 
     let mut headers = Vec::with_capacity(count.min(64));
     for _ in 0..count {
         let key = read_bytes(reader)?.ok_or(DecodeError::InvalidLength(-1))?;
-        let key = std::str::from_utf8(&key).map_err(|_| DecodeError::InvalidUtf8)?.to_owned();
+        let key = std::str::from_utf8(&key).map_err(|_| DecodeError::InvalidUtf8)?.into();
         headers.push(RecordHeader { key, value: read_bytes(reader)? });
     }
     let timestamp = match header.timestamp_type() {

@@ -9,8 +9,8 @@ fn record(number: i64, value: Option<&'static [u8]>) -> Record {
         key: (number % 2 == 0).then(|| Bytes::from(format!("key-{number}"))),
         value: value.map(Bytes::from_static),
         headers: vec![
-            RecordHeader { key: "traceparent".to_owned(), value: Some(Bytes::from_static(b"00-")) },
-            RecordHeader { key: "null".to_owned(), value: None },
+            RecordHeader { key: "traceparent".into(), value: Some(Bytes::from_static(b"00-")) },
+            RecordHeader { key: "null".into(), value: None },
         ],
     }
 }

@@ -14,13 +14,13 @@ use super::super::shard::GroupShard;
 use super::harness::Harness;
 
 const MEMBERS: usize = 1_000;
-/// A member is in a frame with others' requests: what is kept of it must be a copy.
+/// Many times what a member may cost, so that one that keeps a request's frame is found out.
 const FRAME_BYTES: usize = 16 * 1024;
 
-/// Something to say for members that have been in a group before.
-type OwnedBy = fn(usize) -> i32;
+/// The generation each member says it comes from: what tells apart the offers of members that have been in a group before.
+type GenerationOf = fn(usize) -> i32;
 
-/// Whatever is kept of these bytes is cut out of a far larger piece.
+/// The bytes as a piece of a far larger frame.
 fn in_a_frame(bytes: &[u8]) -> Bytes {
     let mut frame = BytesMut::zeroed(FRAME_BYTES);
     frame[..bytes.len()].copy_from_slice(bytes);
@@ -40,15 +40,14 @@ fn offers(generation: i32) -> Vec<MemberProtocol> {
 }
 
 /// A stable group of members that each have a share, as clients of one service make it.
-fn stable_group(harness: &mut Harness, owned_by: OwnedBy) {
+fn stable_group(harness: &mut Harness, generation_of: GenerationOf) {
     let mut leader: Option<Arc<str>> = None;
     let mut member_ids = Vec::new();
     // The first member has its generation at once; the others join the next one, which begins as it joins again.
     for member in (0..MEMBERS).chain([0]) {
         let mut join = harness.join_request(member_ids.get(member).map_or("", |id: &Arc<str>| id));
         join.client_id = Arc::from("order-service");
-        join.protocols = offers(owned_by(member));
-        join.requires_known_member_id = true;
+        join.protocols = offers(generation_of(member));
         if member_ids.len() <= member {
             let waiter = harness.join(join.clone());
             let member_id = harness.join_answer(waiter).unwrap().member_id;
@@ -81,9 +80,9 @@ fn stable_group(harness: &mut Harness, owned_by: OwnedBy) {
 }
 
 /// Bytes that are free again once the shard is gone, for each member.
-fn bytes_each(owned_by: OwnedBy) -> u64 {
+fn bytes_each(generation_of: GenerationOf) -> u64 {
     let mut harness = Harness::new();
-    stable_group(&mut harness, owned_by);
+    stable_group(&mut harness, generation_of);
     let limits = Arc::clone(&harness.limits);
     let shard = std::mem::replace(&mut harness.shard, GroupShard::new(limits));
     // What it has answered and written counts only as far as it keeps it itself.

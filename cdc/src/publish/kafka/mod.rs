@@ -58,7 +58,8 @@ impl KafkaCluster {
         KafkaCluster { config: config.clone() }
     }
 
-    fn client_config(&self) -> ClientConfig {
+    /// How to reach the cluster.
+    pub(crate) fn client_config(&self) -> ClientConfig {
         ClientConfig {
             bootstrap_servers: self.config.bootstrap_servers.clone(),
             client_id: self.config.client_id.clone(),
@@ -126,6 +127,13 @@ impl Publisher for KafkaPublisher {
         Ok(handle.map(KafkaAcknowledgement))
     }
 
+    async fn flush(&mut self) -> Result<(), PublishError> {
+        match &mut self.producer {
+            KafkaProducer::Idempotent(_) => Ok(()),
+            KafkaProducer::Transactional(transactions) => transactions.flush().await,
+        }
+    }
+
     async fn commit(&mut self, progress: &Progress) -> Result<KafkaOutcome, PublishError> {
         match &mut self.producer {
             KafkaProducer::Idempotent(_) => Ok(KafkaOutcome::Acknowledged),
@@ -150,10 +158,10 @@ impl Publisher for KafkaPublisher {
 
 fn record(mut event: OutboxEvent) -> ProducerRecord {
     let headers = event.take_record_headers().into_iter();
-    let headers = headers.map(|header| Header { key: header.key.to_string(), value: header.value });
+    let headers = headers.map(|header| Header { key: header.key, value: header.value });
     ProducerRecord {
         headers: headers.collect(),
-        topic: event.topic.to_string(),
+        topic: event.topic,
         partition: event.partition,
         key: event.key,
         value: event.value,

@@ -2,6 +2,7 @@
 //!
 //! Invariant: whoever takes over has first fenced the producer before it, so that the progress it then reads is final.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -21,11 +22,19 @@ pub(crate) const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a coordinator may be away before the connector says so and starts over.
 const MAX_BLOCK: Duration = Duration::from_secs(15);
 
+/// Records gathered at most, and bytes of their values, before they are handed over: a few rows' worth of the stream's
+/// buffer, so that the cluster has something to do while the next are read.
+const GATHERED_MAX: usize = 256;
+const GATHERED_BYTES_MAX: usize = 64 * 1024;
+
 /// A producer of transactions, and the one being filled.
 pub(super) struct Transactions {
     producer: TransactionalProducer,
     open: Option<Transaction>,
-    topic: String,
+    /// Records of it that nobody watches, not handed to the producer yet: many at a time cost less.
+    gathered: Vec<ProducerRecord>,
+    gathered_bytes: usize,
+    topic: Arc<str>,
     key: Bytes,
     progress: Option<Progress>,
 }
@@ -52,7 +61,15 @@ impl Transactions {
         topics.ensure_progress(&topic).await?;
         let progress = progress::read(client, &topic).await.map_err(of_reading)?;
         let key = Bytes::copy_from_slice(source.slot.as_bytes());
-        Ok(Transactions { producer, open: None, topic, key, progress })
+        Ok(Transactions {
+            producer,
+            open: None,
+            gathered: Vec::new(),
+            gathered_bytes: 0,
+            topic: topic.into(),
+            key,
+            progress,
+        })
     }
 
     pub(super) fn progress(&self) -> Option<&Progress> {
@@ -64,8 +81,32 @@ impl Transactions {
         record: ProducerRecord,
         wants_acknowledgement: bool,
     ) -> Result<Option<DeliveryHandle>, PublishError> {
-        let handle = self.open().await?.send(record).await.map_err(of_produce)?;
-        Ok(wants_acknowledgement.then_some(handle))
+        if wants_acknowledgement {
+            self.flush().await?;
+            return Ok(Some(self.open().await?.send(record).await.map_err(of_produce)?));
+        }
+        self.gathered_bytes += record.value.as_ref().map_or(0, Bytes::len);
+        self.gathered.push(record);
+        if self.gathered.len() >= GATHERED_MAX || self.gathered_bytes >= GATHERED_BYTES_MAX {
+            self.flush().await?;
+        }
+        Ok(None)
+    }
+
+    /// Hands what is gathered to the producer, which sends it as soon as it may.
+    ///
+    /// # Errors
+    /// [`PublishError`]; never one record's, for which it was is not known.
+    pub(super) async fn flush(&mut self) -> Result<(), PublishError> {
+        if self.gathered.is_empty() {
+            return Ok(());
+        }
+        let records = std::mem::take(&mut self.gathered);
+        self.gathered_bytes = 0;
+        self.open().await?.send_all(records).await.map_err(|error| match of_produce(error) {
+            PublishError::RecordRefused(reason) => PublishError::TransactionRefused(reason),
+            error => error,
+        })
     }
 
     pub(super) async fn commit(&mut self, progress: &Progress) -> Result<TransactionOutcome, PublishError> {
@@ -76,8 +117,8 @@ impl Transactions {
             value: Some(progress::encode(progress)),
             ..ProducerRecord::default()
         };
-        // Its failure is the transaction's.
-        drop(self.open().await?.send(record).await.map_err(of_produce)?);
+        self.gathered.push(record);
+        self.flush().await?;
         match self.open.take() {
             Some(transaction) => Ok(transaction.commit()),
             None => unreachable!("it was opened above"),
@@ -85,6 +126,8 @@ impl Transactions {
     }
 
     pub(super) fn abort(&mut self) {
+        self.gathered.clear();
+        self.gathered_bytes = 0;
         if let Some(transaction) = self.open.take() {
             // Readers pass over it, and the next transaction waits for its end.
             drop(transaction.abort());

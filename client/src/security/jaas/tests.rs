@@ -2,7 +2,8 @@ use super::credentials;
 
 #[test]
 fn user_and_password_are_read() {
-    let text = r#"org.apache.kafka.common.security.scram.ScramLoginModule required username="al ice" password="a\"b;c='";"#;
+    let text =
+        r#"org.apache.kafka.common.security.scram.ScramLoginModule required username="al ice" password="a\"b;c='";"#;
     assert_eq!(credentials(text), Ok(("al ice".to_owned(), "a\"b;c='".to_owned())));
     let text = "org.apache.kafka.common.security.plain.PlainLoginModule required\n  username='u'\n password=p ;";
     assert_eq!(credentials(text), Ok(("u".to_owned(), "p".to_owned())));

@@ -93,7 +93,8 @@ fn first_refused_with(server_first: &str, error: ScramError) {
 #[test]
 fn hostile_first_messages_are_refused_without_work() {
     let malformed = ScramError::Malformed("1");
-    for text in ["", "r=minetheirs", "r=minetheirs,s=c2FsdA==", "r=minetheirs,s=*,i=4096", "r=minetheirs,s=c2FsdA==,i="] {
+    for text in ["", "r=minetheirs", "r=minetheirs,s=c2FsdA==", "r=minetheirs,s=*,i=4096", "r=minetheirs,s=c2FsdA==,i="]
+    {
         first_refused_with(text, malformed);
     }
     first_refused_with("m=ext,r=minetheirs,s=c2FsdA==,i=4096", malformed);

@@ -8,7 +8,7 @@ use super::*;
 
 fn record(headers: &[(&str, &str)]) -> ConsumedRecord {
     let header =
-        |(key, value): &(&str, &str)| Header { key: (*key).to_owned(), value: Some(Bytes::from((*value).to_owned())) };
+        |(key, value): &(&str, &str)| Header { key: (*key).into(), value: Some(Bytes::from((*value).to_owned())) };
     ConsumedRecord {
         topic: "outbox.event.order".into(),
         partition: 1,

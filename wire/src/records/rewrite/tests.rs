@@ -15,7 +15,7 @@ fn batch(compression: Compression) -> Bytes {
             timestamp: 1_700_000_000_000 + (number * 7 % 10) * 1000,
             key: (number != 3).then(|| Bytes::from(format!("key-{number}"))),
             value: (number != 4).then(|| Bytes::from_static(b"value")),
-            headers: vec![RecordHeader { key: "h".to_owned(), value: None }],
+            headers: vec![RecordHeader { key: "h".into(), value: None }],
         });
     }
     let producer = BatchProducer { id: 7, epoch: 2, base_sequence: 50, transactional: true };

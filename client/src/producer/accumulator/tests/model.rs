@@ -117,7 +117,7 @@ impl Model {
             record,
             partition: Some(partition),
             transaction: 0,
-            delivery,
+            delivery: Some(delivery),
             memory: None,
             queued: self.now,
             deadline: self.now + Duration::from_secs(120),

@@ -6,7 +6,7 @@ use super::*;
 
 fn record() -> ConsumedRecord {
     let header =
-        |key: &str, value: Option<&'static [u8]>| Header { key: key.to_owned(), value: value.map(Bytes::from_static) };
+        |key: &str, value: Option<&'static [u8]>| Header { key: key.into(), value: value.map(Bytes::from_static) };
     ConsumedRecord {
         topic: "orders".into(),
         partition: 2,
