@@ -11,6 +11,7 @@ use crate::postgres_url::PostgresUrl;
 use crate::quoting::{IDENTIFIER_LENGTH_MAX, TableName, TableNameError, is_slot_name};
 use crate::router::{OptionError, Router, RouterOptions, TopicRouteError, is_topic_name};
 use crate::status::Status;
+use crate::topic_creation::{TopicCreation, TopicCreationError};
 
 mod source;
 #[cfg(test)]
@@ -43,6 +44,18 @@ pub enum OnError {
     DeadLetter,
 }
 
+/// What happens when a topic has another number of partitions than when the connector began to publish to it, which
+/// moves keys to other partitions (`on.partitions.changed`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnPartitionsChanged {
+    /// The connector stops before the first record that would go by the new number: who reads must be through with the
+    /// old partitions first, or it sees a key's events out of order.
+    #[default]
+    Stop,
+    /// Keys go where the new number puts them.
+    Allow,
+}
+
 /// Everything a connector needs to know. Fields say the option's name, its unit and its default.
 #[derive(Debug, Clone)]
 pub struct ConnectorConfig {
@@ -67,10 +80,10 @@ pub struct ConnectorConfig {
     pub client_id: String,
     /// The router's options.
     pub router: RouterOptions,
-    /// `topic.creation.default.partitions` of a topic that is missing; -1, the default, leaves it to the broker.
-    pub topic_partitions: i32,
-    /// `topic.creation.default.replication.factor`; -1, the default, leaves it to the broker.
-    pub topic_replication_factor: i16,
+    /// `topic.creation.*`: how topics are made that are missing. Default: as the broker makes them.
+    pub topic_creation: TopicCreation,
+    /// `on.partitions.changed`: `stop` (default) or `allow`.
+    pub on_partitions_changed: OnPartitionsChanged,
     /// `delivery`: `exactly-once` (default) or `at-least-once`.
     pub delivery: Delivery,
     /// `on.error`: `stop` (default), `skip` or `dead-letter`.
@@ -115,6 +128,9 @@ pub enum ConfigError {
     /// TLS or SASL.
     #[error(transparent)]
     Security(#[from] SecurityError),
+    /// How topics are made.
+    #[error(transparent)]
+    TopicCreation(#[from] TopicCreationError),
     /// A table's name.
     #[error("table.include.list: {0}")]
     Table(#[from] TableNameError),
@@ -144,8 +160,8 @@ impl ConnectorConfig {
             security: SecurityConfig::default(),
             client_id: "pillion-cdc".to_owned(),
             router: RouterOptions::default(),
-            topic_partitions: -1,
-            topic_replication_factor: -1,
+            topic_creation: TopicCreation::default(),
+            on_partitions_changed: OnPartitionsChanged::Stop,
             delivery: Delivery::ExactlyOnce,
             on_error: OnError::Stop,
             dead_letter_topic: "outbox.dead-letter".to_owned(),
@@ -173,12 +189,7 @@ impl ConnectorConfig {
             "message.prefix" => self.message_prefix = value.to_owned(),
             "bootstrap.servers" => self.bootstrap_servers = value.split(',').map(|one| one.trim().to_owned()).collect(),
             "client.id" => self.client_id = value.to_owned(),
-            "topic.creation.default.partitions" => {
-                self.topic_partitions = number("topic.creation.default.partitions", value)?;
-            }
-            "topic.creation.default.replication.factor" => {
-                self.topic_replication_factor = number("topic.creation.default.replication.factor", value)?;
-            }
+            "on.partitions.changed" => self.on_partitions_changed = on_partitions_changed(value)?,
             "delivery" => self.delivery = delivery(value)?,
             "on.error" => self.on_error = on_error(value)?,
             "dead.letter.topic" => self.dead_letter_topic = value.to_owned(),
@@ -187,6 +198,7 @@ impl ConnectorConfig {
             "accept.timeline" => self.accept_timeline = switch("accept.timeline", value)?,
             "max.bytes.in.flight" => self.bytes_in_flight_max = number("max.bytes.in.flight", value)?,
             "max.row.bytes" => self.row_bytes_max = number("max.row.bytes", value)?,
+            _ if TopicCreation::is_key(name) => self.topic_creation.set(name, value)?,
             _ if SecurityConfig::KEYS.contains(&name) => self.security.set(name, value)?,
             _ => {
                 if let Some(outcome) = self.source_options.set(name, value) {
@@ -225,20 +237,6 @@ impl ConnectorConfig {
         let servers = &self.bootstrap_servers;
         let are_named = !servers.is_empty() && servers.iter().all(|server| !server.is_empty());
         require(are_named, "bootstrap.servers", &servers.join(","), "expected host:port, or several with commas");
-        let partitions = self.topic_partitions;
-        let is_count = |count: i64| count == -1 || count >= 1;
-        require(
-            is_count(partitions.into()),
-            "topic.creation.default.partitions",
-            &partitions,
-            "expected 1 or more, or -1 for the broker's default",
-        );
-        require(
-            is_count(self.topic_replication_factor.into()),
-            "topic.creation.default.replication.factor",
-            &self.topic_replication_factor,
-            "expected 1 or more, or -1 for the broker's default",
-        );
         require(
             is_topic_name(&self.dead_letter_topic),
             "dead.letter.topic",
@@ -254,6 +252,7 @@ impl ConnectorConfig {
         require(in_flight >= BYTES_IN_FLIGHT_MIN, "max.bytes.in.flight", &in_flight, "expected 65536 or more");
         let row = self.row_bytes_max;
         require((1024..=1 << 30).contains(&row), "max.row.bytes", &row, "expected 1024 to 1073741824");
+        errors.extend(self.topic_creation.validate().err().into_iter().flatten().map(ConfigError::from));
         errors.extend(self.security.validate().err().into_iter().flatten().map(ConfigError::from));
         errors.extend(self.source_options.problems(self.delivery));
         if let Err(error) = Router::new(self.router.clone()) {
@@ -298,6 +297,18 @@ fn delivery(value: &str) -> Result<Delivery, ConfigError> {
             name: "delivery",
             value: value.to_owned(),
             reason: "expected exactly-once or at-least-once".to_owned(),
+        }),
+    }
+}
+
+fn on_partitions_changed(value: &str) -> Result<OnPartitionsChanged, ConfigError> {
+    match value {
+        "stop" => Ok(OnPartitionsChanged::Stop),
+        "allow" => Ok(OnPartitionsChanged::Allow),
+        _ => Err(ConfigError::Value {
+            name: "on.partitions.changed",
+            value: value.to_owned(),
+            reason: "expected stop or allow".to_owned(),
         }),
     }
 }

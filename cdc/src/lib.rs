@@ -39,8 +39,11 @@ pub mod router;
 mod status;
 mod stored;
 mod tls;
+mod topic_creation;
 
-pub use config::{ConfigError, ConnectorConfig, Delivery, OnError, SnapshotMode, SourceMode, SourceOptions};
+pub use config::{
+    ConfigError, ConnectorConfig, Delivery, OnError, OnPartitionsChanged, SnapshotMode, SourceMode, SourceOptions,
+};
 pub use connector::{Connector, ConnectorError, RowPosition};
 pub use control::ControlError;
 pub use lsn::{Lsn, ParseLsnError};
@@ -48,3 +51,4 @@ pub use postgres_url::{PostgresUrl, PostgresUrlError};
 pub use progress::{Progress, SourceName, StartError};
 pub use quoting::{TableName, TableNameError};
 pub use status::{Snapshot, State, Status};
+pub use topic_creation::{TopicCreation, TopicCreationError, TopicSettings};

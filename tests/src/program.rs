@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::waiting::PATIENCE;
@@ -21,6 +22,8 @@ pub struct Program {
     child: Child,
     first_line: String,
     log: Arc<Mutex<Vec<String>>>,
+    /// Those who read what it says, to the end.
+    listeners: Vec<JoinHandle<()>>,
 }
 
 /// Where a built program is: beside the tests' own folder. `cargo test --workspace` builds what has tests; programs
@@ -60,13 +63,14 @@ impl Program {
     pub async fn start(name: &str, mut command: Command) -> Result<Self> {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let log = Arc::new(Mutex::new(Vec::new()));
-        keep(child.stderr.take().context("standard error is piped")?, Arc::clone(&log));
+        let errors = keep(child.stderr.take().context("standard error is piped")?, Arc::clone(&log));
         let mut stdout = BufReader::new(child.stdout.take().context("standard output is piped")?);
         let mut first_line = String::new();
         let read = timeout(PATIENCE, stdout.read_line(&mut first_line)).await;
-        let program = Self { name: name.to_owned(), child, first_line: first_line.trim().to_owned(), log };
+        let first_line = first_line.trim().to_owned();
+        let mut program = Self { name: name.to_owned(), child, first_line, log, listeners: vec![errors] };
         ensure!(matches!(read, Ok(Ok(length)) if length > 0), "{name} did not start:\n{}", program.log());
-        keep(stdout.into_inner(), Arc::clone(&program.log));
+        program.listeners.push(keep(stdout.into_inner(), Arc::clone(&program.log)));
         Ok(program)
     }
 
@@ -77,8 +81,8 @@ impl Program {
     pub fn start_silent(name: &str, mut command: Command) -> Result<Self> {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         let log = Arc::new(Mutex::new(Vec::new()));
-        keep(child.stderr.take().context("standard error is piped")?, Arc::clone(&log));
-        Ok(Self { name: name.to_owned(), child, first_line: String::new(), log })
+        let errors = keep(child.stderr.take().context("standard error is piped")?, Arc::clone(&log));
+        Ok(Self { name: name.to_owned(), child, first_line: String::new(), log, listeners: vec![errors] })
     }
 
     /// Its first line: the address it is bound to.
@@ -111,13 +115,17 @@ impl Program {
         self.child.kill().await.with_context(|| format!("cannot kill {}", self.name))
     }
 
-    /// Waits until it ends by itself.
+    /// Waits until it ends by itself; its log is whole then.
     ///
     /// # Errors
     /// When it does not.
     pub async fn ended(&mut self) -> Result<ExitStatus> {
         let status = timeout(PATIENCE, self.child.wait()).await;
-        Ok(status.with_context(|| format!("{} does not end:\n{}", self.name, self.log()))??)
+        let status = status.with_context(|| format!("{} does not end:\n{}", self.name, self.log()))??;
+        for listener in self.listeners.drain(..) {
+            listener.await?;
+        }
+        Ok(status)
     }
 
     /// Asks it to end, by SIGTERM, and waits.
@@ -134,7 +142,7 @@ impl Program {
 }
 
 /// Reads lines to the end, so that the program never blocks, and keeps the last ones.
-fn keep(stream: impl AsyncRead + Unpin + Send + 'static, log: Arc<Mutex<Vec<String>>>) {
+fn keep(stream: impl AsyncRead + Unpin + Send + 'static, log: Arc<Mutex<Vec<String>>>) -> JoinHandle<()> {
     tokio::spawn(async move {
         let mut lines = BufReader::new(stream).lines();
         while let Ok(Some(line)) = lines.next_line().await {
@@ -144,5 +152,5 @@ fn keep(stream: impl AsyncRead + Unpin + Send + 'static, log: Arc<Mutex<Vec<Stri
             }
             log.push(line);
         }
-    });
+    })
 }

@@ -35,16 +35,22 @@ impl Writers {
     /// Starts so many, each with `pause` between its transactions.
     #[must_use]
     pub fn start(url: &str, count: usize, pause: Duration) -> Self {
+        Self::of_keys("key", url, count, pause)
+    }
+
+    /// The same with keys that begin with this.
+    #[must_use]
+    pub fn of_keys(prefix: &str, url: &str, count: usize, pause: Duration) -> Self {
         let (stop, committed) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let mut tasks = JoinSet::new();
         for writer in 0..count {
             let (stop, committed, url) = (Arc::clone(&stop), Arc::clone(&committed), url.to_owned());
+            let key = format!("{prefix}-{writer}");
             tasks.spawn(async move {
                 let mut number = 0;
                 while !stop.load(Ordering::Relaxed) {
                     // Postgres may be away.
                     if let Ok(client) = connect(&url).await {
-                        let key = format!("key-{writer}");
                         let _ended = write(&client, &key, &mut number, &stop, &committed, pause).await;
                     }
                     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -82,7 +88,8 @@ impl Writers {
             .batch_execute(
                 "INSERT INTO outbox (id, aggregatetype, aggregateid, type, payload)
                  SELECT gen_random_uuid(), 'order', aggregateid, 'Last', jsonb_build_object('number', 1000000000)
-                 FROM (SELECT DISTINCT aggregateid FROM outbox) AS keys",
+                 FROM (SELECT DISTINCT aggregateid FROM outbox WHERE aggregateid NOT IN
+                     (SELECT aggregateid FROM outbox WHERE type = 'Last')) AS keys",
             )
             .await?;
         rows(&client).await
@@ -115,7 +122,7 @@ async fn write(
     pause: Duration,
 ) -> Result<()> {
     while !stop.load(Ordering::Relaxed) {
-        let rows = if rand_bool(*number) { TRANSACTION_ROWS_MAX } else { 1 };
+        let rows = if is_large(*number) { TRANSACTION_ROWS_MAX } else { 1 };
         tokio::time::timeout(STATEMENT_TIMEOUT, async {
             client.batch_execute("BEGIN").await?;
             for _ in 0..rows {
@@ -131,7 +138,7 @@ async fn write(
     Ok(())
 }
 
-/// True for one number in sixteen.
-fn rand_bool(number: i64) -> bool {
+/// Whether the transaction behind this number has many rows: one in sixteen.
+fn is_large(number: i64) -> bool {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64.cast_signed()) >> 60 == 0
 }

@@ -36,9 +36,11 @@ pub(super) async fn check(config: &ConnectorConfig) -> Vec<Finding> {
 }
 
 async fn topics(client: &Client, config: &ConnectorConfig) -> Finding {
+    let settings = config.topic_creation.of(TOPIC);
     let wanted = NewTopic {
-        partitions: config.topic_partitions,
-        replication_factor: config.topic_replication_factor,
+        partitions: settings.partitions,
+        replication_factor: settings.replication_factor,
+        configs: settings.configs,
         ..NewTopic::new(TOPIC)
     };
     let outcome = match client.admin().validate_topics(vec![wanted], TIMEOUT).await {

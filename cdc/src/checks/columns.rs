@@ -21,8 +21,8 @@ struct Described {
     name: String,
     type_id: u32,
     type_name: String,
-    /// Whether the type has a length.
-    is_bounded: bool,
+    /// `atttypmod`: a length or a number of digits; -1 without one.
+    type_modifier: i32,
 }
 
 /// Checks the tables that exist; `warnings` get what works for now.
@@ -53,7 +53,10 @@ pub(crate) async fn relation(client: &Client, publication: &str, table: &TableNa
 }
 
 fn relation_of(table: &TableName, columns: &[Described]) -> Relation {
-    let described = |column: &Described| Column { name: column.name.clone(), type_id: column.type_id };
+    let described = |column: &Described| {
+        let Described { type_id, type_modifier, .. } = *column;
+        Column { name: column.name.clone(), type_id, type_modifier }
+    };
     let columns = columns.iter().map(described).collect();
     Relation { id: 0, schema: table.schema.clone(), name: table.name.clone(), columns }
 }
@@ -84,7 +87,7 @@ fn types(
         ));
     }
     let context = find(&options.span_context);
-    if let Some(column) = context.filter(|column| column.is_bounded && SHORT_TYPES.contains(&column.type_id)) {
+    if let Some(column) = context.filter(|column| column.type_modifier != -1 && SHORT_TYPES.contains(&column.type_id)) {
         warnings.push(format!(
             "column {name} of table {table} is {}: a tracestate can be longer, and then the insert fails: run `ALTER TABLE {} ALTER COLUMN {} TYPE text`",
             column.type_name,
@@ -98,7 +101,7 @@ fn types(
 /// The table's columns that the publication sends: not generated ones, and of a column list only those in it
 /// (PostgreSQL 15 and later).
 async fn published(client: &Client, publication: &str, table: &TableName) -> Result<Vec<Described>, ControlError> {
-    let query = "select a.attname::text, a.atttypid, format_type(a.atttypid, a.atttypmod), a.atttypmod <> -1
+    let query = "select a.attname::text, a.atttypid, format_type(a.atttypid, a.atttypmod), a.atttypmod
         from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
         where n.nspname = $1 and c.relname = $2 and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
           and coalesce((select to_jsonb(t)->'attnames' ? a.attname::text from pg_publication_tables t
@@ -110,7 +113,7 @@ async fn published(client: &Client, publication: &str, table: &TableName) -> Res
             name: row.try_get(0)?,
             type_id: row.try_get(1)?,
             type_name: row.try_get(2)?,
-            is_bounded: row.try_get(3)?,
+            type_modifier: row.try_get(3)?,
         })
     };
     rows.iter().map(read).collect()

@@ -27,7 +27,7 @@ fn options_are_set_by_their_dotted_names() {
     assert_eq!(config.slot, "relay");
     assert_eq!(config.tables.iter().map(ToString::to_string).collect::<Vec<_>>(), ["orders.outbox", "payments.outbox"]);
     assert_eq!(config.bootstrap_servers, ["a:1", "b:2"]);
-    assert_eq!((config.topic_partitions, config.on_error), (6, OnError::Skip));
+    assert_eq!((config.topic_creation.of("t").partitions, config.on_error), (6, OnError::Skip));
     assert_eq!(config.router.route_by, "type");
     assert_eq!(config.validate(), Ok(()));
 }
@@ -47,11 +47,13 @@ fn every_problem_is_reported_at_once() {
     config.slot = "Not-A-Slot".to_owned();
     config.tables.clear();
     config.bootstrap_servers.clear();
-    config.topic_partitions = 0;
+    config.set("topic.creation.groups", "orders").unwrap();
     config.set("dead.letter.topic", "no topic").unwrap();
     config.set("route.topic.regex", "(").unwrap();
     let problems: Vec<String> = config.validate().unwrap_err().iter().map(ToString::to_string).collect();
-    for part in ["slot.name", "table.include", "bootstrap", "partitions", "dead.letter.topic", "regex"] {
+    for part in
+        ["slot.name", "table.include", "bootstrap", "topic.creation.orders.include", "dead.letter.topic", "regex"]
+    {
         assert!(problems.iter().any(|problem| problem.contains(part)), "{part} in {problems:?}");
     }
     assert_eq!(problems.len(), 6, "{problems:?}");

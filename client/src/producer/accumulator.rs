@@ -105,6 +105,12 @@ impl Accumulator {
             self.unrouted += 1;
             return Ok(true);
         }
+        if let Some(now) = queue.changed.filter(|_| queue.would_move(&pending)) {
+            let (topic, before) = (topic.to_owned(), queue.slots.len());
+            let error = ProduceError::PartitionsChanged { topic, before, now };
+            self.gate.fail(pending.transaction, &AbortCause::of_record(&error));
+            return Err(Box::new((pending, error)));
+        }
         let limit = self.settings.batch_size;
         let partitions = &self.partitions;
         let (transaction, bytes) = (pending.transaction, pending.bytes);
@@ -155,6 +161,11 @@ impl Accumulator {
     fn learn_topic(&mut self, name: &str, cluster: &Cluster) {
         let Some(known) = cluster.topic(name).filter(|topic| topic.is_usable()) else { return };
         let Some(queue) = self.topics.get_mut(name) else { return };
+        let (before, now) = (queue.slots.len(), known.partitions.len());
+        queue.changed = (self.settings.keeps_partitions && before > 0 && before != now).then_some(now);
+        if queue.changed.is_some() {
+            return;
+        }
         for index in queue.slots.len()..known.partitions.len() {
             queue.slots.push(self.partitions.len());
             let (topic, index) = (known.name.clone(), index as i32);

@@ -46,6 +46,9 @@ pub struct ProducerConfig {
     pub compression: Compression,
     /// When a record counts as delivered.
     pub acks: Acks,
+    /// Whether records with a key are refused once a topic has another number of partitions than at its first record:
+    /// keys would go to other partitions, past what readers have not seen of them yet. No, as Kafka's own clients.
+    pub keeps_partitions: bool,
 }
 
 impl Default for ProducerConfig {
@@ -58,6 +61,7 @@ impl Default for ProducerConfig {
             delivery_timeout: Duration::from_secs(120),
             compression: Compression::None,
             acks: Acks::All,
+            keeps_partitions: false,
         }
     }
 }

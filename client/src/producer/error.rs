@@ -32,6 +32,19 @@ pub enum ProduceError {
         /// The partition asked for.
         partition: i32,
     },
+    /// The topic has another number of partitions than when the producer began to send to it, and keys must stay.
+    #[error(
+        "topic {topic} has {now} partitions and had {before}: keys would go to other partitions; let its readers finish \
+         what is there, then restart to go on with the new number"
+    )]
+    PartitionsChanged {
+        /// The topic's name.
+        topic: String,
+        /// How many it had.
+        before: usize,
+        /// How many it has.
+        now: usize,
+    },
     /// The broker refused the batch for good.
     #[error("produce to {topic}-{partition} was refused with {code}{}", detail(.message))]
     Broker {
@@ -111,7 +124,7 @@ impl ProduceError {
             Self::DeliveryTimeout { .. } => Some(ErrorCode::RequestTimedOut),
             Self::Connection(error) => error.error_code(),
             Self::TransactionAborted { source } => source.error_code(),
-            Self::Records(_) | Self::Closed => None,
+            Self::PartitionsChanged { .. } | Self::Records(_) | Self::Closed => None,
         }
     }
 }

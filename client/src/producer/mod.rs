@@ -76,6 +76,7 @@ impl Producer {
             request_timeout: client.config.request_timeout,
             compression: config.compression,
             idempotent,
+            keeps_partitions: config.keeps_partitions,
             backoff: client.connector.backoff,
             random: rand::random,
         });

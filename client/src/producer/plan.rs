@@ -20,6 +20,8 @@ pub(super) struct Settings {
     pub(super) request_timeout: Duration,
     pub(super) compression: Compression,
     pub(super) idempotent: bool,
+    /// Whether keys must stay in their partitions.
+    pub(super) keeps_partitions: bool,
     pub(super) backoff: Backoff,
     /// Where the backoff's jitter comes from: numbers in 0..1.
     pub(super) random: fn() -> f64,

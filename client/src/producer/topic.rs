@@ -13,10 +13,17 @@ pub(super) struct TopicQueue {
     pub(super) slots: Vec<usize>,
     /// Records queued before that, in order.
     pub(super) unrouted: VecDeque<Pending>,
+    /// How many partitions the topic has now, when that is not what it had at first and keys must not move.
+    pub(super) changed: Option<usize>,
     sticky: Sticky,
 }
 
 impl TopicQueue {
+    /// Whether a record's partition depends on how many there are.
+    pub(super) fn would_move(&self, pending: &Pending) -> bool {
+        self.changed.is_some() && pending.partition.is_none() && pending.record.key.is_some()
+    }
+
     /// The place of a record's partition, `None` when there is no such partition; `is_open` tells whether the batch at
     /// a place takes the record.
     pub(super) fn route(&mut self, pending: &Pending, is_open: impl FnOnce(usize) -> bool) -> Option<usize> {

@@ -122,6 +122,11 @@ impl FakeBroker {
         self.state.lock().unwrap().metadata = Box::new(script);
     }
 
+    /// Gives every topic so many partitions more.
+    pub(crate) fn add_partitions(&self, count: usize) {
+        self.state.lock().unwrap().partitions.extend((0..count).map(|_| Partition::default()));
+    }
+
     /// Values in a partition's log.
     pub(crate) fn values(&self, partition: usize) -> Vec<Bytes> {
         self.state.lock().unwrap().partitions[partition].values.clone()

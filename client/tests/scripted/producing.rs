@@ -230,3 +230,34 @@ async fn a_topic_used_for_the_first_time_does_not_wait_for_the_backoff_of_anothe
         assert_eq!(delivered.expect("no backoff of an hour").unwrap().topic, topic.into());
     }
 }
+
+#[tokio::test]
+async fn keys_stay_in_their_partitions_where_they_must_when_partitions_are_added() {
+    let broker = FakeBroker::start(2).await;
+    let config = ClientConfig {
+        bootstrap_servers: vec![broker.address()],
+        retry_backoff: Duration::from_millis(2),
+        metadata_max_age: Duration::from_millis(10),
+        ..ClientConfig::default()
+    };
+    let client = Client::connect(config).await.unwrap();
+    let producer = client.producer(ProducerConfig { keeps_partitions: true, ..ProducerConfig::default() });
+    let keyed = || ProducerRecord { partition: None, key: Some(Bytes::from_static(b"k")), ..record(0, "v") };
+    producer.send(keyed()).await.unwrap().await.unwrap();
+    broker.add_partitions(1);
+    let error = loop {
+        match producer.send(keyed()).await {
+            Ok(handle) => drop(handle.await.unwrap()),
+            Err(error) => break error,
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    };
+    let ProduceError::PartitionsChanged { before: 2, now: 3, .. } = error else { panic!("{error}") };
+    // A partition that is named does not depend on their number.
+    producer.send(record(1, "v")).await.unwrap().await.unwrap();
+    assert!(broker.values(2).is_empty());
+    // A new producer goes by what there is.
+    let next = client.producer(ProducerConfig { keeps_partitions: true, ..ProducerConfig::default() });
+    next.send(keyed()).await.unwrap().await.unwrap();
+    client.shutdown().await;
+}

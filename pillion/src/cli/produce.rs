@@ -122,7 +122,7 @@ impl Arguments {
         let value = (!(self.null_empty && value.is_empty())).then_some(value);
         let headers = self.headers.clone();
         Ok(ProducerRecord {
-            topic: self.topic.clone(),
+            topic: self.topic.as_str().into(),
             partition: self.partition,
             key,
             value,

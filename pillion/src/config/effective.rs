@@ -46,11 +46,17 @@ pub(crate) fn effective(layers: Layers) -> Result<Vec<EffectiveSetting>, Configu
         let value = shown.or_else(|| default_of(key, part, &configuration));
         effective.push(EffectiveSetting { key: key.to_owned(), value, origin: origin_of(setting) });
     }
+    let listed = |key: &&str| keys::all().iter().any(|(known, _)| known == key);
+    for (key, setting) in plain.iter().filter(|(key, _)| !listed(key)) {
+        let (key, value, origin) = ((*key).to_owned(), Some(setting.value.clone()), setting.origin.clone());
+        effective.push(EffectiveSetting { key, value, origin });
+    }
     for NamedConnector { name, config, .. } in &configuration.named_connectors {
         let own = named.get(name).cloned().unwrap_or_default();
         let all = named::inherited(&plain, name, &own);
-        let listed = keys::all().iter().map(|(key, _)| *key);
-        for key in listed.filter(|key| own.contains_key(key) || LISTED.contains(key)) {
+        let unlisted = own.keys().copied().filter(|key| !listed(key));
+        let all_keys = keys::all().iter().map(|(key, _)| *key).chain(unlisted);
+        for key in all_keys.filter(|key| own.contains_key(key) || LISTED.contains(key)) {
             let setting = all.get(key);
             let value = setting.and_then(|setting| shown(key, setting, Some(config)));
             effective.push(EffectiveSetting {
@@ -112,13 +118,15 @@ fn default_of(key: &str, part: Part, configuration: &Configuration) -> Option<St
                 "client.id" => Some(connector.client_id.clone()),
                 "max.bytes.in.flight" => Some(connector.bytes_in_flight_max.to_string()),
                 "max.row.bytes" => Some(connector.row_bytes_max.to_string()),
-                "topic.creation.default.partitions" => Some(connector.topic_partitions.to_string()),
-                "topic.creation.default.replication.factor" => Some(connector.topic_replication_factor.to_string()),
+                "topic.creation.default.partitions" | "topic.creation.default.replication.factor" => {
+                    Some("-1".to_owned())
+                }
+                "on.partitions.changed" => Some("stop".to_owned()),
                 "security.protocol" => Some(connector.security.protocol().name().to_owned()),
-                "delivery" => Some("at-least-once".to_owned()),
                 "source.mode" => Some("replication".to_owned()),
                 "snapshot" => Some("never".to_owned()),
                 "poll.interval.ms" => Some(connector.source_options.poll_interval.as_millis().to_string()),
+                "delivery" => Some("exactly-once".to_owned()),
                 "on.error" => Some("stop".to_owned()),
                 "route.by.field" => Some(connector.router.route_by.clone()),
                 "route.topic.regex" => Some(connector.router.topic_regex.clone()),

@@ -3,9 +3,11 @@
 //! The broker's keys come from its own table; the connector's and pillion's own are listed here, and a test holds them
 //! against what the connector takes. Kafka's and Debezium's names where they exist.
 
-use std::sync::LazyLock;
+use std::collections::BTreeSet;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use pillion_broker::BrokerConfig;
+use pillion_cdc::TopicCreation;
 use pillion_client::SecurityConfig;
 
 use super::named;
@@ -54,7 +56,7 @@ pub(crate) const DATABASE_KEYS: [(&str, &str); 5] = [
 
 const OWN_BROKER_KEYS: [&str; 3] = [LOG_DIRS, LISTENERS, ADVERTISED_LISTENERS];
 
-const CONNECTOR_KEYS: [&str; 38] = [
+const CONNECTOR_KEYS: [&str; 40] = [
     POSTGRES_URL,
     "database.hostname",
     "database.port",
@@ -68,8 +70,10 @@ const CONNECTOR_KEYS: [&str; 38] = [
     TABLE_INCLUDE_LIST,
     "message.prefix",
     CLIENT_ID,
+    "topic.creation.groups",
     "topic.creation.default.partitions",
     "topic.creation.default.replication.factor",
+    "on.partitions.changed",
     "delivery",
     "on.error",
     "dead.letter.topic",
@@ -117,7 +121,8 @@ const ENVIRONMENT_ALIASES: [(&str, &str); 5] = [
 ];
 
 /// Variables that something else than the configuration reads.
-const OTHER_VARIABLES: [&str; 4] = ["PILLION_CONFIG", "PILLION_LOG", "PILLION_LOG_FORMAT", "PILLION_POSTGRES_BINARIES"];
+const OTHER_VARIABLES: [&str; 5] =
+    ["PILLION_COMMAND_CONFIG", "PILLION_CONFIG", "PILLION_LOG", "PILLION_LOG_FORMAT", "PILLION_POSTGRES_BINARIES"];
 
 /// How like a known key an unknown one must be (Jaro-Winkler, 0 to 1) for the known one to be suggested.
 const SIMILARITY_MIN: f64 = 0.8;
@@ -136,7 +141,21 @@ pub(crate) fn all() -> &'static [(&'static str, Part)] {
 
 /// The key as it is spelt in the table, and whom it is for.
 pub(crate) fn find(key: &str) -> Option<(&'static str, Part)> {
-    KEYS.iter().copied().find(|(known, _)| *known == key)
+    let listed = KEYS.iter().copied().find(|(known, _)| *known == key);
+    listed.or_else(|| TopicCreation::is_key(key).then(|| (kept(key), Part::Connector)))
+}
+
+/// A key of those without number, `topic.creation.<group>.<setting>`: kept for as long as the process runs, as the
+/// others are. A configuration is read once and has a handful of them.
+fn kept(key: &str) -> &'static str {
+    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = all.get(key) {
+        return known;
+    }
+    let kept: &'static str = Box::leak(Box::from(key));
+    all.insert(kept);
+    kept
 }
 
 /// `PILLION_NUM_PARTITIONS` for `num.partitions`.
@@ -169,6 +188,11 @@ pub(crate) fn variable(name: &str) -> Variable {
         return Variable::Key(key);
     }
     if let Some((key, _)) = KEYS.iter().find(|(key, _)| environment_name(key) == name) {
+        return Variable::Key(key);
+    }
+    // Group names of capital letters or with hyphens cannot be told here.
+    let spelt = name.strip_prefix("PILLION_").unwrap_or_default().to_lowercase().replace('_', ".");
+    if let Some((key, _)) = find(&spelt) {
         return Variable::Key(key);
     }
     match named::variable(name) {

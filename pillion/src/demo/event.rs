@@ -28,7 +28,7 @@ impl Event {
     pub(super) fn of(record: &ConsumedRecord, now: SystemTime) -> Self {
         // The last header of a name wins (Kafka's `Headers.lastHeader`).
         let header = |name: &str| {
-            let header = record.headers.iter().rev().find(|header| header.key == name)?;
+            let header = record.headers.iter().rev().find(|header| *header.key == *name)?;
             header.value.as_deref().map(|value| String::from_utf8_lossy(value).into_owned())
         };
         let trace_parent = header(TRACEPARENT).and_then(|text| TraceParent::parse(text.as_bytes()).ok());

@@ -2,9 +2,12 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use pillion_tests::waiting::wait_for;
+use pillion_tests::ledger::Breach;
+use pillion_tests::waiting::{PATIENCE, wait_for};
+use pillion_tests::writers::Writers;
 
 use crate::scene::Scene;
 
@@ -40,18 +43,27 @@ async fn a_postgres_killed_under_a_running_connector_loses_and_repeats_nothing()
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_lacks_what_was_published_halts_the_connector_until_told_otherwise() -> Result<()> {
     let mut scene = Scene::set().await?;
-    // The state of now is what is restored later.
+    let url = scene.postgres.url();
+    let writers = |prefix, count| Writers::of_keys(prefix, &url, count, Duration::from_millis(2));
+    // The state of now is what is restored later: everything is published, and the slot says so on disk too.
+    let rows = std::mem::replace(&mut scene.writers, writers("none", 0)).stop().await?;
+    scene.reader.read_all(&rows, PATIENCE).await?;
     scene.connector.terminate().await?;
+    // Before version 17 Postgres writes a slot's newest position for no checkpoint's sake alone.
+    let save = "SELECT pg_replication_slot_advance(slot_name, confirmed_flush_lsn) FROM pg_replication_slots";
+    scene.postgres.connect().await?.batch_execute(&format!("{save}; CHECKPOINT")).await?;
     scene.postgres.kill()?;
     let data = scene.postgres.data();
     let backup = data.with_extension("backup");
     copy(&data, &backup)?;
     scene.postgres.restart().await?;
     scene.restart_connector()?;
+    scene.writers = writers("gone", 3);
     scene.events_arrive(200).await?;
+    std::mem::replace(&mut scene.writers, writers("none", 0)).stop().await?;
 
-    scene.postgres.kill()?;
     scene.kill_connector().await?;
+    scene.postgres.kill()?;
     std::fs::remove_dir_all(&data)?;
     std::fs::rename(&backup, &data)?;
     scene.postgres.restart().await?;
@@ -61,10 +73,15 @@ async fn a_database_that_lacks_what_was_published_halts_the_connector_until_told
     assert!(!status.success() && log.contains("accept.timeline"), "{status}: {log}");
 
     scene.restart_connector_with(&["accept.timeline=true"])?;
+    scene.writers = writers("later", 3);
     scene.events_arrive(100).await?;
-    // What was written after the backup was seen and is gone; what has been written since is whole.
     let rows = scene.writers.stop().await?;
-    scene.reader.read_all(&rows, pillion_tests::waiting::PATIENCE).await?;
+    scene.reader.read_all(&rows, PATIENCE).await?;
+    // What was written after the backup was seen, and is gone; all the rest came once and in order.
+    let breaches = scene.reader.ledger.audit(&rows);
+    let are_gone =
+        breaches.iter().all(|breach| matches!(breach, Breach::Unknown(event) if event.key.starts_with("gone")));
+    assert!(!breaches.is_empty() && are_gone, "{breaches:?}");
     Ok(())
 }
 

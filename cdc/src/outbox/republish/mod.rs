@@ -295,11 +295,11 @@ struct Sender<P: Publisher> {
 impl<P: Publisher> Sender<P> {
     async fn send(&mut self, event: crate::router::OutboxEvent, id: String) -> Result<(), RepublishError> {
         let first = || self.unacknowledged.front().map_or_else(|| id.clone(), |(id, _)| id.clone());
-        if !self.published.topics.contains_key(&event.topic) {
+        if !self.published.topics.contains_key(&*event.topic) {
             let ensured = self.publisher.ensure_topic(&event.topic).await;
             ensured.map_err(|source| RepublishError::Publish { from: first(), source })?;
         }
-        *self.published.topics.entry(event.topic.clone()).or_default() += 1;
+        *self.published.topics.entry(event.topic.to_string()).or_default() += 1;
         let sent = self.publisher.send(event, true).await;
         let acknowledgement = sent.map_err(|source| RepublishError::Publish { from: first(), source })?;
         self.unacknowledged.extend(acknowledgement.map(|acknowledgement| (id, acknowledgement)));

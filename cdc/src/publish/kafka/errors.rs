@@ -30,6 +30,8 @@ pub(super) fn of_produce(error: ProduceError) -> PublishError {
         ProduceError::RecordTooLarge { .. } | ProduceError::UnknownPartition { .. } | ProduceError::Records(_) => {
             PublishError::RecordRefused(error.into())
         }
+        // Keys would move to other partitions, past what readers have not seen of them yet.
+        ProduceError::PartitionsChanged { .. } => PublishError::Refused(error.into()),
         // Another record's failure, which that record's own acknowledgement tells.
         ProduceError::TransactionAborted { ref source } if is_record(source) => {
             PublishError::TransactionRefused(error.into())

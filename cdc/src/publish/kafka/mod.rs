@@ -15,7 +15,7 @@ use pillion_client::{
 };
 
 use super::{Cluster, Delivered, PublishError, Publisher};
-use crate::config::{ConnectorConfig, Delivery};
+use crate::config::{ConnectorConfig, Delivery, OnPartitionsChanged};
 use crate::progress::{Progress, SourceName};
 use crate::router::OutboxEvent;
 use errors::{of_client, of_produce, of_transaction};
@@ -71,7 +71,8 @@ impl KafkaCluster {
     /// Memory for what is in flight, or for one row that is larger than all of that.
     fn producer_config(&self) -> ProducerConfig {
         let buffer_memory = self.config.bytes_in_flight_max.max(self.config.row_bytes_max + ROW_OVERHEAD);
-        ProducerConfig { buffer_memory, ..ProducerConfig::default() }
+        let keeps_partitions = self.config.on_partitions_changed == OnPartitionsChanged::Stop;
+        ProducerConfig { buffer_memory, keeps_partitions, ..ProducerConfig::default() }
     }
 }
 

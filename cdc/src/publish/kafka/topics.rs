@@ -6,6 +6,7 @@ use super::CREATE_TIMEOUT;
 use super::errors::of_admin;
 use crate::config::ConnectorConfig;
 use crate::publish::PublishError;
+use crate::topic_creation::{TopicCreation, TopicSettings};
 
 /// How the progress topic is kept: compacted to the last record of the slot, in small segments, so that it stays a few
 /// megabytes however many transactions a day there are. Markers of transactions go after a minute.
@@ -19,18 +20,12 @@ const PROGRESS_CONFIGS: [(&str, &str); 4] = [
 /// Makes topics.
 pub(super) struct Topics {
     admin: Admin,
-    /// A topic to make, but for its name.
-    template: NewTopic,
+    creation: TopicCreation,
 }
 
 impl Topics {
     pub(super) fn new(admin: Admin, config: &ConnectorConfig) -> Topics {
-        let template = NewTopic {
-            partitions: config.topic_partitions,
-            replication_factor: config.topic_replication_factor,
-            ..NewTopic::new("")
-        };
-        Topics { admin, template }
+        Topics { admin, creation: config.topic_creation.clone() }
     }
 
     /// Makes a topic for records if it is missing.
@@ -38,7 +33,8 @@ impl Topics {
     /// # Errors
     /// [`PublishError`].
     pub(super) async fn ensure(&self, topic: &str) -> Result<(), PublishError> {
-        self.make(NewTopic { name: topic.to_owned(), ..self.template.clone() }).await
+        let TopicSettings { partitions, replication_factor, configs } = self.creation.of(topic);
+        self.make(NewTopic { partitions, replication_factor, configs, ..NewTopic::new(topic) }).await
     }
 
     /// Makes a topic for progress records if it is missing.
@@ -48,10 +44,10 @@ impl Topics {
     pub(super) async fn ensure_progress(&self, topic: &str) -> Result<(), PublishError> {
         let configs = PROGRESS_CONFIGS.map(|(name, value)| (name.to_owned(), value.to_owned()));
         self.make(NewTopic {
-            name: topic.to_owned(),
             partitions: 1,
+            replication_factor: self.creation.of(topic).replication_factor,
             configs: configs.to_vec(),
-            ..self.template.clone()
+            ..NewTopic::new(topic)
         })
         .await
     }

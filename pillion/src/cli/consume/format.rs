@@ -103,7 +103,7 @@ fn write_headers(out: &mut impl Write, record: &ConsumedRecord) -> io::Result<()
 /// One record as JSON. Bytes that are not UTF-8 become `{"hex": "…"}`; headers keep their order and may repeat.
 pub(super) fn json(record: &ConsumedRecord) -> Value {
     let headers =
-        record.headers.iter().map(|header| json!({ "key": header.key, "value": text(header.value.as_deref()) }));
+        record.headers.iter().map(|header| json!({ "key": &*header.key, "value": text(header.value.as_deref()) }));
     json!({
         "topic": &*record.topic,
         "partition": record.partition,

@@ -24,6 +24,14 @@ fn every_key_is_listed_with_value_and_origin() {
 }
 
 #[test]
+fn rules_for_topics_are_listed_as_they_were_given() {
+    let settings =
+        effective_of(&["topic.creation.groups=a", "topic.creation.a.include=x.*", "topic.creation.a.retention.ms=5"]);
+    assert_eq!(shown(&settings, "topic.creation.a.retention.ms").0.as_deref(), Some("5"));
+    assert_eq!(shown(&settings, "topic.creation.default.partitions").0.as_deref(), Some("-1"));
+}
+
+#[test]
 fn no_password_is_shown() {
     let url = effective_of(&["postgres.url=postgresql://shop:hunter2@db/orders"]);
     assert_eq!(shown(&url, "postgres.url").0.as_deref(), Some("postgresql://shop@db:5432/orders"));

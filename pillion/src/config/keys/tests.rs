@@ -27,6 +27,8 @@ fn keys_are_found_by_their_name_in_the_environment() {
     assert_eq!(variable("PILLION_ROUTE_TOPIC_REPLACEMENT"), Variable::Key("route.topic.replacement"));
     assert_eq!(variable("PILLION_DATA_DIR"), Variable::Key(LOG_DIRS));
     assert_eq!(variable("PILLION_NUM_PARTITONS"), Variable::Unknown);
+    let of_topics = Variable::Key("topic.creation.default.retention.ms");
+    assert_eq!(variable("PILLION_TOPIC_CREATION_DEFAULT_RETENTION_MS"), of_topics);
     assert_eq!(variable("PILLION_LOG"), Variable::Ignored);
 }
 

@@ -33,6 +33,7 @@ pub(super) fn settings() -> Settings {
         request_timeout: Duration::from_secs(30),
         compression: Compression::None,
         idempotent: true,
+        keeps_partitions: false,
         backoff: Backoff { first: Duration::from_millis(100), max: Duration::from_secs(1) },
         random: || 0.5,
     }
