@@ -5,6 +5,7 @@ use std::num::ParseIntError;
 use pillion_client::{SecurityConfig, SecurityError};
 use thiserror::Error;
 
+use crate::lsn::Lsn;
 use crate::outbox::Source;
 use crate::postgres_url::PostgresUrl;
 use crate::quoting::{IDENTIFIER_LENGTH_MAX, TableName, TableNameError, is_slot_name};
@@ -92,6 +93,10 @@ pub struct ConnectorConfig {
     /// `adopt.slot`: take the slot's position for the truth where no progress record says what was published before
     /// it, or where the slot was made anew. Default no.
     pub adopt_slot: bool,
+    /// `slot.start.lsn`: rows whose own position in the log is this one or before it count as published, where no
+    /// progress record says what is; the rest as with `adopt.slot`. It is the `lsn` of Debezium's last offset, as a
+    /// number or as `0/DA6B708`. Exactly once only. Default none.
+    pub slot_start_lsn: Option<Lsn>,
     /// `accept.timeline`: go on although the server is on another timeline, behind what was published from it, or
     /// another one. Default no.
     pub accept_timeline: bool,
@@ -161,6 +166,7 @@ impl ConnectorConfig {
             on_error: OnError::Stop,
             dead_letter_topic: "outbox.dead-letter".to_owned(),
             adopt_slot: false,
+            slot_start_lsn: None,
             accept_timeline: false,
             auto_init: false,
             bytes_in_flight_max: 8 * 1024 * 1024,
@@ -188,6 +194,7 @@ impl ConnectorConfig {
             "on.error" => self.on_error = on_error(value)?,
             "dead.letter.topic" => self.dead_letter_topic = value.to_owned(),
             "adopt.slot" => self.adopt_slot = switch("adopt.slot", value)?,
+            "slot.start.lsn" => self.slot_start_lsn = Some(position("slot.start.lsn", value)?),
             "accept.timeline" => self.accept_timeline = switch("accept.timeline", value)?,
             "max.bytes.in.flight" => self.bytes_in_flight_max = number("max.bytes.in.flight", value)?,
             "max.row.bytes" => self.row_bytes_max = number("max.row.bytes", value)?,
@@ -236,6 +243,11 @@ impl ConnectorConfig {
             &self.dead_letter_topic,
             "expected 1 to 249 of a-z A-Z 0-9 . _ -",
         );
+        if let Some(start) = self.slot_start_lsn {
+            // Without a progress record nothing would say that it was needed once only.
+            let is_exact = self.delivery == Delivery::ExactlyOnce;
+            require(is_exact, "slot.start.lsn", &start, "needs delivery=exactly-once");
+        }
         let in_flight = self.bytes_in_flight_max;
         require(in_flight >= BYTES_IN_FLIGHT_MIN, "max.bytes.in.flight", &in_flight, "expected 65536 or more");
         let row = self.row_bytes_max;
@@ -263,6 +275,17 @@ fn switch(name: &'static str, value: &str) -> Result<bool, ConfigError> {
         name,
         value: value.to_owned(),
         reason: "expected true or false".to_owned(),
+    })
+}
+
+/// As Postgres prints it, or as the number of bytes that Debezium writes.
+fn position(name: &'static str, value: &str) -> Result<Lsn, ConfigError> {
+    let value = value.trim();
+    let parsed = value.parse().map(Lsn::new).ok().or_else(|| value.parse().ok());
+    parsed.ok_or_else(|| ConfigError::Value {
+        name,
+        value: value.to_owned(),
+        reason: "expected a position in the log, like 0/DA6B708 or 229029640".to_owned(),
     })
 }
 

@@ -1,4 +1,5 @@
 use super::{ConfigError, ConnectorConfig, OnError, SnapshotMode, SourceMode};
+use crate::lsn::Lsn;
 
 fn config() -> ConnectorConfig {
     let postgres = "postgresql://me:s3cr3t@localhost/shop".parse().unwrap();
@@ -100,4 +101,17 @@ fn security_is_set_by_kafkas_names_and_its_problems_are_reported() {
     config.set("sasl.username", "relay").unwrap();
     assert_eq!(config.validate(), Ok(()));
     assert!(matches!(config.set("sasl.mechanism", "GSSAPI"), Err(ConfigError::Security(_))));
+}
+
+#[test]
+fn a_start_is_read_as_postgres_and_debezium_write_it_and_needs_a_progress_record() {
+    let mut config = config();
+    for text in ["0/DA6B708", "229029640"] {
+        config.set("slot.start.lsn", text).unwrap();
+        assert_eq!(config.slot_start_lsn, Some(Lsn::new(229_029_640)));
+    }
+    assert!(config.set("slot.start.lsn", "DA6B708").is_err());
+    assert_eq!(config.validate(), Ok(()));
+    config.set("delivery", "at-least-once").unwrap();
+    assert!(config.validate().is_err());
 }

@@ -74,6 +74,10 @@ impl<S: ReplicationSession, P: Publisher> Stream<'_, S, P> {
         if self.is_published(&position, || layout.id_of(row))? {
             return Ok(());
         }
+        if self.is_published_by_another() {
+            self.unit.add_row((position.commit_lsn, position.ordinal), layout.id_of(row), 0);
+            return Ok(());
+        }
         let poison = PoisonContent::Row { layout: &layout, row };
         if let Some(refusal) = self.refusals.of(&position).cloned() {
             return self.poison(position, refusal.reason.into(), poison).await;
@@ -97,6 +101,10 @@ impl<S: ReplicationSession, P: Publisher> Stream<'_, S, P> {
         }
         let (position, commit_time_micros) = self.next_row(table)?;
         if self.is_published(&position, || None)? {
+            return Ok(());
+        }
+        if self.is_published_by_another() {
+            self.unit.add_row((position.commit_lsn, position.ordinal), None, 0);
             return Ok(());
         }
         if let Some(refusal) = self.refusals.of(&position).cloned() {
@@ -135,6 +143,11 @@ impl<S: ReplicationSession, P: Publisher> Stream<'_, S, P> {
             return Err(Ended::Fatal(ConnectorError::OtherEvent { position: position.clone(), was, is }));
         }
         Ok(true)
+    }
+
+    /// Whether the row that came last was published by whoever had the slot before (`slot.start.lsn`).
+    fn is_published_by_another(&self) -> bool {
+        self.published_to.is_some_and(|published| self.session.row_lsn() <= published)
     }
 
     async fn publish(

@@ -141,7 +141,10 @@ impl<S: ReplicationSource, C: Cluster> Engine<S, C> {
             let end_lsn = self.resume.as_ref().map_or(Lsn::ZERO, |resume| resume.position(server));
             return Ok(Progress::up_to(server, end_lsn));
         }
-        let choices = Choices { adopt_slot: self.config.adopt_slot, accept_timeline: self.config.accept_timeline };
+        let choices = Choices {
+            adopt_slot: self.config.adopt_slot || (progress.is_none() && self.config.slot_start_lsn.is_some()),
+            accept_timeline: self.config.accept_timeline,
+        };
         Ok(progress::check(server, name, progress, choices)?)
     }
 

@@ -22,6 +22,7 @@ use super::tables::Tables;
 use super::unit::{Reached, Unit};
 use super::waiting::Waiting;
 use crate::config::{ConnectorConfig, Delivery, OnError};
+use crate::lsn::Lsn;
 use crate::progress::Progress;
 use crate::publish::{PublishError, Publisher};
 use crate::replication::{ReplicationError, ReplicationEvent, ReplicationSession};
@@ -53,7 +54,7 @@ pub(super) struct Stream<'a, S, P: Publisher> {
     pub(super) config: &'a ConnectorConfig,
     pub(super) router: &'a Router,
     pub(super) relay: &'a Relay,
-    session: S,
+    pub(super) session: S,
     pub(super) publisher: &'a mut P,
     pub(super) tables: Tables,
     pub(super) known_topics: HashSet<Arc<str>>,
@@ -62,6 +63,8 @@ pub(super) struct Stream<'a, S, P: Publisher> {
     pub(super) in_flight: InFlight<P::Acknowledgement, P::Outcome>,
     pub(super) unit: Unit,
     pub(super) refusals: &'a mut Refusals,
+    /// Rows up to here were published by another connector, which kept no progress record.
+    pub(super) published_to: Option<Lsn>,
     committed: Progress,
     broker: &'a mut Waiting,
     has_delivered: bool,
@@ -84,6 +87,9 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
         (publisher, broker): (&'a mut P, &'a mut Waiting),
         refusals: &'a mut Refusals,
     ) -> Self {
+        // Validation allows it for exactly once only; a row that is committed says more than it does.
+        let is_first = publisher.progress().is_none() && published.commit_lsn == Lsn::ZERO;
+        let published_to = via.config.slot_start_lsn.filter(|_| is_first);
         Stream {
             config: via.config,
             router: via.router,
@@ -97,6 +103,7 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
             in_flight: InFlight::new(via.config.bytes_in_flight_max),
             unit: Unit::new(published.clone()),
             refusals,
+            published_to,
             committed: published,
             has_delivered: false,
             waits_since: None,

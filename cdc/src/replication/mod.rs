@@ -123,6 +123,12 @@ pub(crate) trait ReplicationSession: Send {
         0
     }
 
+    /// Where the row that came last stands in the server's log; the end of all logs where that is not known. Rows that
+    /// one COPY wrote share it.
+    fn row_lsn(&self) -> Lsn {
+        Lsn::new(u64::MAX)
+    }
+
     /// How far the server's log reached when it last said so: for the lag.
     fn server_lsn(&self) -> Lsn;
 

@@ -64,6 +64,8 @@ pub(crate) struct PostgresSession {
     client: ReplicationClient,
     watchdog: Watchdog,
     confirmed: AtomicU64,
+    /// Where the message that came last stands in the log.
+    message_lsn: Lsn,
     row_bytes_max: usize,
 }
 
@@ -112,7 +114,10 @@ impl ReplicationSource for PostgresSource {
         let identity = ServerIdentity { slot, ..identity };
         let watchdog = Watchdog::start(self.url.clone(), control, self.source.slot.clone());
         let confirmed = AtomicU64::new(0);
-        Ok((identity, PostgresSession { client, watchdog, confirmed, row_bytes_max: self.row_bytes_max }))
+        Ok((
+            identity,
+            PostgresSession { client, watchdog, confirmed, message_lsn: Lsn::ZERO, row_bytes_max: self.row_bytes_max },
+        ))
     }
 
     async fn until_free(&mut self) {
@@ -200,6 +205,9 @@ impl ReplicationSession for PostgresSession {
             };
             match received {
                 Ok(Some(event)) => {
+                    if let Event::XLogData { wal_start, .. } | Event::Message { lsn: wal_start, .. } = &event {
+                        self.message_lsn = Lsn::new(wal_start.as_u64());
+                    }
                     if let Some(event) = translate(event)? {
                         return Ok(event);
                     }
@@ -217,6 +225,10 @@ impl ReplicationSession for PostgresSession {
 
     fn retained_bytes(&self) -> u64 {
         self.watchdog.retained_bytes()
+    }
+
+    fn row_lsn(&self) -> Lsn {
+        self.message_lsn
     }
 
     fn server_lsn(&self) -> Lsn {

@@ -41,6 +41,8 @@ pub(crate) struct ScriptedSource {
 pub(crate) struct ScriptedSession {
     steps: VecDeque<Step>,
     record: Arc<Mutex<Record>>,
+    /// Rows stand at 1, 2, 3 and so on in its log.
+    rows: u64,
 }
 
 impl ScriptedSource {
@@ -58,7 +60,7 @@ impl ReplicationSource for ScriptedSource {
         let steps =
             self.sessions.pop_front().unwrap_or_else(|| Err(ReplicationError::Lost("the script is over".into())))?;
         self.record.lock().started.push(resume.map_or(Lsn::ZERO, |resume| resume.position(&server)));
-        Ok((server, ScriptedSession { steps: steps.into(), record: Arc::clone(&self.record) }))
+        Ok((server, ScriptedSession { steps: steps.into(), record: Arc::clone(&self.record), rows: 0 }))
     }
 
     async fn until_free(&mut self) {}
@@ -69,7 +71,10 @@ impl ReplicationSession for ScriptedSession {
 
     async fn next(&mut self) -> Result<ReplicationEvent, ReplicationError> {
         match self.steps.pop_front() {
-            Some(Step::Event(event)) => Ok(event),
+            Some(Step::Event(event)) => {
+                self.rows += u64::from(matches!(&event, ReplicationEvent::Message(Message::Insert { .. })));
+                Ok(event)
+            }
             Some(Step::Fail(error)) => Err(error),
             None => std::future::pending().await,
         }
@@ -80,6 +85,10 @@ impl ReplicationSession for ScriptedSession {
         if lsn > record.confirmed.last().copied().unwrap_or(Lsn::ZERO) {
             record.confirmed.push(lsn);
         }
+    }
+
+    fn row_lsn(&self) -> Lsn {
+        Lsn::new(self.rows)
     }
 
     fn server_lsn(&self) -> Lsn {

@@ -56,7 +56,7 @@ pub(crate) const DATABASE_KEYS: [(&str, &str); 5] = [
 
 const OWN_BROKER_KEYS: [&str; 3] = [LOG_DIRS, LISTENERS, ADVERTISED_LISTENERS];
 
-const CONNECTOR_KEYS: [&str; 40] = [
+const CONNECTOR_KEYS: [&str; 41] = [
     POSTGRES_URL,
     "database.hostname",
     "database.port",
@@ -78,6 +78,7 @@ const CONNECTOR_KEYS: [&str; 40] = [
     "on.error",
     "dead.letter.topic",
     "adopt.slot",
+    "slot.start.lsn",
     "accept.timeline",
     "source.mode",
     "snapshot",

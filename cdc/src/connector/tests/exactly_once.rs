@@ -244,3 +244,20 @@ const B_IS_REFUSED_TWICE: [Verdict; 6] =
 fn topics(running: &Running) -> Vec<String> {
     running.cluster.stored.lock().iter().map(|event| event.topic.to_string()).collect()
 }
+
+#[tokio::test(start_paused = true)]
+async fn rows_that_the_slots_former_owner_published_are_left_out_until_there_is_a_record() {
+    // Rows stand at 1, 2, 3 in the scripted log; each session counts anew.
+    let first = || vec![relation(), begin(10), row("a"), row("b"), row("c"), commit(10)];
+    let second = vec![relation(), begin(20), row("d"), commit(20)];
+    let mut steps = first();
+    steps.push(Step::Fail(lost()));
+    let running = start(vec![Ok(steps), Ok(second)], &[], |config| {
+        config.delivery = Delivery::ExactlyOnce;
+        config.set("slot.start.lsn", "0/2").unwrap();
+    });
+    running.until(|running| running.confirmed() == Some(21)).await;
+    assert_eq!(running.stored(), ["c", "d"]);
+    assert_eq!(progress(&running), Some((20, 1, 21)));
+    running.stop().await.unwrap();
+}
