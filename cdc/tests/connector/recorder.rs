@@ -17,6 +17,8 @@ pub(crate) struct Recorder {
     events: Arc<Mutex<Vec<OutboxEvent>>>,
     committed: Arc<Mutex<Option<Progress>>>,
     accepting: Arc<watch::Sender<bool>>,
+    /// Without transactions: what was sent is recorded at once.
+    is_idempotent: bool,
 }
 
 /// A connection to it: what was sent is recorded when it is committed.
@@ -28,11 +30,17 @@ pub(crate) struct RecorderConnection {
 
 impl Default for Recorder {
     fn default() -> Recorder {
-        Recorder { events: Arc::default(), committed: Arc::default(), accepting: Arc::new(watch::Sender::new(true)) }
+        let accepting = Arc::new(watch::Sender::new(true));
+        Recorder { events: Arc::default(), committed: Arc::default(), accepting, is_idempotent: false }
     }
 }
 
 impl Recorder {
+    /// One that stores each record by itself, as with `delivery=at-least-once`.
+    pub(crate) fn idempotent() -> Recorder {
+        Recorder { is_idempotent: true, ..Recorder::default() }
+    }
+
     /// Everything so far, in order.
     pub(crate) fn events(&self) -> Vec<OutboxEvent> {
         self.events.lock().expect("no test panics in here").clone()
@@ -97,7 +105,10 @@ impl Publisher for RecorderConnection {
     ) -> Result<Option<Self::Acknowledgement>, PublishError> {
         let mut accepting = self.recorder.accepting.subscribe();
         accepting.wait_for(|accepting| *accepting).await.expect("the sender is kept");
-        self.open.push(event);
+        match self.recorder.is_idempotent {
+            true => self.recorder.events.lock().expect("no test panics in here").push(event),
+            false => self.open.push(event),
+        }
         Ok(Some(ready(Ok(Delivered { partition: 0, offset: 0 }))))
     }
 

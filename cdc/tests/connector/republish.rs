@@ -10,7 +10,7 @@ use crate::recorder::Recorder;
 use crate::{config, id, ids, insert, start, until};
 
 async fn republished(config: &ConnectorConfig, from: &str) -> Result<Vec<String>> {
-    let recorder = Recorder::default();
+    let recorder = Recorder::idempotent();
     let from: RepublishFrom = from.parse()?;
     let plan = outbox::plan(config, &from).await?;
     let done = outbox::republish_with(config, &from, &recorder).await?;
@@ -39,7 +39,7 @@ async fn records_are_those_that_the_connector_sent_from_the_named_event_on() -> 
     let status = running.status.clone();
     until("publishing", || status.snapshot().rows_published == 1200).await;
 
-    let again = Recorder::default();
+    let again = Recorder::idempotent();
     let from = RepublishFrom::Id(id(10));
     let error = outbox::republish_with(&config, &from, &again).await.unwrap_err();
     assert!(matches!(error, RepublishError::Running { .. }), "{error}");
@@ -117,7 +117,7 @@ async fn a_row_no_record_can_be_made_of_stops_or_is_left_out_as_configured() -> 
         insert(&client, "outbox", number).await?;
     }
     client.batch_execute(&format!("update outbox set aggregatetype = '/' where id = '{}'", id(1))).await?;
-    let recorder = Recorder::default();
+    let recorder = Recorder::idempotent();
     let error = outbox::republish_with(&config, &RepublishFrom::Id(id(0)), &recorder).await.unwrap_err();
     assert!(error.to_string().contains(&id(1)), "{error}");
     assert_eq!(ids(&recorder), [id(0)]);

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use pillion_cdc::{ConnectorConfig, ConnectorError, checks};
@@ -83,10 +84,13 @@ impl Encrypted {
         let hba: String = client.query_one("select current_setting('hba_file')", &[]).await?.try_get(0)?;
         std::fs::write(hba, format!("host all postgres 127.0.0.1/32 trust\n{line}\n"))?;
         client.batch_execute("select pg_reload_conf()").await?;
-        let loaded = "select count(*) from pg_hba_file_rules where user_name = '{relay}' and error is null";
-        assert_eq!(client.query_one(loaded, &[]).await?.try_get::<_, i64>(0)?, 1, "{line}");
-        // The rules of new sessions are those the postmaster has read.
-        while !client.query_one("select current_setting('ssl') = 'on'", &[]).await?.try_get::<_, bool>(0)? {}
+        // Without an error: a rule with TLS is one only once the server has read that it has TLS.
+        let loaded = "select current_setting('ssl') = 'on' and 1 = (select count(*) from pg_hba_file_rules
+            where user_name = '{relay}' and error is null)";
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !client.query_one(loaded, &[]).await?.try_get::<_, bool>(0)? {
+            assert!(Instant::now() < deadline, "{line}");
+        }
         Ok(())
     }
 
@@ -96,6 +100,8 @@ impl Encrypted {
         let url = self.server.url().replace("postgres@127.0.0.1", &format!("relay:{password}@{host}"));
         let mut config = config(&self.server);
         config.postgres = format!("{url}?{options}").parse().unwrap();
+        // Each has a cluster of its own, which knows nothing of the ones before.
+        config.adopt_slot = true;
         config
     }
 
@@ -234,6 +240,7 @@ async fn a_server_without_tls_is_talked_to_plainly_unless_tls_is_asked_for() -> 
     for plain in ["", "?sslmode=prefer", "?sslmode=disable"] {
         let mut config = config(&server);
         config.postgres = format!("{}{plain}", server.url()).parse()?;
+        config.adopt_slot = true;
         let running = start(config, &Recorder::default());
         running.until_streaming().await;
         running.stop().await?;
