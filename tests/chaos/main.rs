@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
+use tokio::signal::unix::{SignalKind, signal};
 
 use self::cluster::Kind;
 
@@ -48,13 +49,26 @@ where
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match run().await {
+    // What a story has started ends with it, also when it is told to end.
+    let ended = tokio::select! {
+        ended = run() => ended,
+        () = asked_to_end() => Err(anyhow::anyhow!("asked to end")),
+    };
+    match ended {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("chaos-cdc: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+async fn asked_to_end() {
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = tokio::signal::ctrl_c() => {}
     }
 }
 

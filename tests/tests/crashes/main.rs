@@ -7,6 +7,7 @@ mod broker;
 mod commits;
 mod database;
 mod disk_full;
+mod production;
 mod progress;
 mod scene;
 mod standby;

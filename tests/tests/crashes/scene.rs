@@ -132,6 +132,18 @@ impl Scene {
         Ok(())
     }
 
+    /// Nothing is written any more, and what was has come.
+    pub(crate) async fn pause_writers(&mut self) -> Result<()> {
+        let none = Writers::of_keys("none", &self.postgres.url(), 0, PAUSE);
+        let rows = std::mem::replace(&mut self.writers, none).stop().await?;
+        self.reader.read_all(&rows, PATIENCE).await.map(drop)
+    }
+
+    /// Other keys are written from now on.
+    pub(crate) fn resume_writers(&mut self) {
+        self.writers = Writers::of_keys("resumed", &self.postgres.url(), WRITERS, PAUSE);
+    }
+
     /// Waits until so many more events have come.
     pub(crate) async fn events_arrive(&mut self, more: usize) -> Result<()> {
         let (goal, deadline) = (self.reader.ledger.count() + more, tokio::time::Instant::now() + PATIENCE);
