@@ -5,7 +5,7 @@ CARGO ?= cargo
 BUILD := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-needs lint format bench bench-cdc backlog bench-zero-copy build-bench simulate fuzz outbox-examples suites outgrow
+.PHONY: help demo build test test-needs lint format bench bench-cdc backlog bench-zero-copy build-bench simulate fuzz outbox-examples suites outgrow chaos-cdc
 
 help: ## List what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 18
@@ -61,6 +61,10 @@ outbox-examples: ## The outbox programs that fetch packages: Rust with sqlx, Pyt
 	$(CARGO) build --package pillion
 	$(CARGO) test --package pillion-outbox --features sqlx/runtime-tokio
 	$(CARGO) test --package pillion-tests --test end_to_end -- --ignored outbox_examples::an_outbox_in_$(ONLY)
+
+chaos-cdc: ## Kill, stop, pause and cut off connector, broker and Postgres at random; MINUTES=5, SEED=n; KAFKA_HOME=DIR for Kafka too
+	$(CARGO) build --package pillion --package pillion-tests --bins
+	@MINUTES="$(MINUTES)" SEED="$(SEED)" $(BUILD)/debug/chaos-cdc
 
 outgrow: ## The connector moves to three nodes of Apache Kafka whose leaders are killed; KAFKA_RUN=command, SECURED=1
 	@test -n "$(PILLION)" || $(CARGO) build --package pillion

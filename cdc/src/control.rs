@@ -29,7 +29,7 @@ pub enum ControlError {
     #[error("cannot connect to {url}")]
     Unreachable {
         /// The address, without a password.
-        url: PostgresUrl,
+        url: String,
         /// Why.
         #[source]
         source: tokio_postgres::Error,
@@ -38,7 +38,7 @@ pub enum ControlError {
     #[error("{url} refuses the connection: {reason}")]
     Refused {
         /// The address, without a password.
-        url: PostgresUrl,
+        url: String,
         /// The server's words, and what to do.
         reason: String,
     },
@@ -46,7 +46,7 @@ pub enum ControlError {
     #[error("{url}: {reason}")]
     Tls {
         /// The address, without a password.
-        url: PostgresUrl,
+        url: String,
         /// Why, and what to do.
         reason: String,
     },
@@ -54,7 +54,7 @@ pub enum ControlError {
     #[error("{url} is PostgreSQL {version}; version 14 or later is needed")]
     Version {
         /// The address, without a password.
-        url: PostgresUrl,
+        url: String,
         /// What it says it is.
         version: String,
     },
@@ -84,7 +84,7 @@ impl Control {
             open(url, NoTls).await?
         } else {
             let tls = url.tls().client_config();
-            let tls = tls.map_err(|error| ControlError::Tls { url: url.clone(), reason: causes::text(&error) })?;
+            let tls = tls.map_err(|error| ControlError::Tls { url: url.to_string(), reason: causes::text(&error) })?;
             open(url, MakeRustlsConnect::new(tls)).await?
         };
         let control = Control { client, task };
@@ -93,7 +93,7 @@ impl Control {
             Ok(number) if number >= SERVER_VERSION_MIN => Ok(control),
             number => {
                 let version = number.map_or(version, |number: i32| (number / 10_000).to_string());
-                Err(ControlError::Version { url: url.clone(), version })
+                Err(ControlError::Version { url: url.to_string(), version })
             }
         }
     }
@@ -147,7 +147,7 @@ fn is_passing(state: &SqlState) -> bool {
 fn refused(url: &PostgresUrl, source: tokio_postgres::Error) -> ControlError {
     let is_final = |state: &SqlState| state.code().starts_with("28") || *state == SqlState::INVALID_CATALOG_NAME;
     if let Some(reason) = tls_failure(url, &source) {
-        return ControlError::Tls { url: url.clone(), reason };
+        return ControlError::Tls { url: url.to_string(), reason };
     }
     match source.as_db_error() {
         Some(answer) if is_final(answer.code()) => {
@@ -155,14 +155,14 @@ fn refused(url: &PostgresUrl, source: tokio_postgres::Error) -> ControlError {
                 "" => "; check user, password, database and pg_hba.conf",
                 hint => hint,
             };
-            ControlError::Refused { url: url.clone(), reason: format!("{}{hint}", answer.message()) }
+            ControlError::Refused { url: url.to_string(), reason: format!("{}{hint}", answer.message()) }
         }
         // The client's own: a password is wanted and the address has none, or the method is one it cannot do.
         None if matches!(source.to_string().as_str(), "invalid configuration" | "authentication error") => {
             let reason = format!("{}; check user and password of postgres.url", causes::text(&source));
-            ControlError::Refused { url: url.clone(), reason }
+            ControlError::Refused { url: url.to_string(), reason }
         }
-        _ => ControlError::Unreachable { url: url.clone(), source },
+        _ => ControlError::Unreachable { url: url.to_string(), source },
     }
 }
 

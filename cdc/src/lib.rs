@@ -36,6 +36,7 @@ mod quoting;
 mod refusal;
 mod replication;
 pub mod router;
+mod snapshot;
 mod status;
 mod stored;
 mod tls;

@@ -38,9 +38,13 @@ node_modules() {
 }
 
 java_classes() { # java_classes MAIN
-  # Maven says what failed on standard output, and resets the terminal's colours when nothing did.
-  mvn --batch-mode --quiet --file "$here/java/pom.xml" "-Dbuilt=$built/java" compile dependency:copy-dependencies \
-    >"$built/maven.log" 2>&1 || { cat "$built/maven.log" >&2; return 1; }
+  local stamp=$built/java/stamp
+  if [[ ! -f $stamp || -n $(find "$here/java" -type f -newer "$stamp") ]]; then
+    # Maven says what failed on standard output, and resets the terminal's colours when nothing did.
+    mvn --batch-mode --quiet --file "$here/java/pom.xml" "-Dbuilt=$built/java" compile dependency:copy-dependencies \
+      >"$built/maven.log" 2>&1 || { cat "$built/maven.log" >&2; return 1; }
+    touch "$stamp"
+  fi
   words=(java -Xmx256M -cp "$built/java/classes:$built/java/libraries/*" "$1")
 }
 

@@ -26,14 +26,15 @@ pub struct Program {
     listeners: Vec<JoinHandle<()>>,
 }
 
-/// Where a built program is: beside the tests' own folder. `cargo test --workspace` builds what has tests; programs
+/// Where a built program is: beside the caller, or beside the tests' own folder. `cargo test --workspace` builds what has tests; programs
 /// of other packages are built by `make test` before.
 ///
 /// # Errors
 /// When it has not been built.
 pub fn path(name: &str) -> Result<PathBuf> {
     let own = std::env::current_exe()?;
-    let folder = own.parent().and_then(|deps| deps.parent()).context("the test runs from a target folder")?;
+    let folder = own.parent().context("a program is in a folder")?;
+    let folder = if folder.ends_with("deps") { folder.parent().context("deps is in a folder")? } else { folder };
     let program = folder.join(name);
     ensure!(program.is_file(), "{} is not built: run `cargo build --workspace --bins` first", program.display());
     Ok(program)
@@ -113,6 +114,14 @@ impl Program {
     /// When the operating system refuses.
     pub async fn kill(&mut self) -> Result<()> {
         self.child.kill().await.with_context(|| format!("cannot kill {}", self.name))
+    }
+
+    /// Whether it has ended.
+    ///
+    /// # Errors
+    /// When the operating system does not say.
+    pub fn has_ended(&mut self) -> Result<bool> {
+        Ok(self.child.try_wait()?.is_some())
     }
 
     /// Waits until it ends by itself; its log is whole then.

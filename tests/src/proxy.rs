@@ -121,6 +121,11 @@ impl Proxy {
         trap
     }
 
+    /// Takes away the traps that have not sprung.
+    pub fn forget_traps(&self) {
+        lock(&self.shared.traps).clear();
+    }
+
     /// Cuts every connection.
     pub fn cut(&self) {
         self.shared.cuts.send_modify(|cuts| *cuts += 1);

@@ -20,7 +20,7 @@ pub enum CheckFailure {
     },
     /// The role may not replicate.
     #[error(
-        "role {role} may not replicate: run `ALTER ROLE {quoted} REPLICATION` as a superuser (on RDS: `GRANT rds_replication TO {quoted}`)",
+        "role {role} may not replicate: run `ALTER ROLE {quoted} REPLICATION` as a superuser (on Cloud SQL as a member of cloudsqlsuperuser, on Azure of azure_pg_admin; on RDS and Aurora: `GRANT rds_replication TO {quoted}`)",
         quoted = crate::quoting::identifier(role)
     )]
     Role {

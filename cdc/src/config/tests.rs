@@ -1,4 +1,4 @@
-use super::{ConfigError, ConnectorConfig, OnError};
+use super::{ConfigError, ConnectorConfig, OnError, SnapshotMode, SourceMode};
 
 fn config() -> ConnectorConfig {
     let postgres = "postgresql://me:s3cr3t@localhost/shop".parse().unwrap();
@@ -56,6 +56,31 @@ fn every_problem_is_reported_at_once() {
         assert!(problems.iter().any(|problem| problem.contains(part)), "{part} in {problems:?}");
     }
     assert_eq!(problems.len(), 6, "{problems:?}");
+}
+
+#[test]
+fn options_of_the_source_are_set_by_name_and_checked() {
+    let mut config = config();
+    for (name, value) in [
+        ("source.mode", "polling"),
+        ("snapshot", "initial"),
+        ("poll.interval.ms", "20"),
+        ("polling.column", "created_at"),
+        ("polling.transaction.column", "txid"),
+    ] {
+        config.set(name, value).expect(name);
+    }
+    assert_eq!(config.validate(), Ok(()));
+    let chosen = &config.source_options;
+    assert_eq!((chosen.mode, chosen.snapshot), (SourceMode::Polling, SnapshotMode::Initial));
+    assert_eq!((chosen.poll_interval.as_millis(), chosen.polling_column.as_deref()), (20, Some("created_at")));
+    for (name, value) in [("source.mode", "push"), ("snapshot", "always"), ("poll.interval.ms", "soon")] {
+        assert!(matches!(config.set(name, value), Err(ConfigError::Value { .. })), "{name}");
+    }
+    config.set("poll.interval.ms", "0").unwrap();
+    config.set("polling.column", "").unwrap();
+    config.set("delivery", "at-least-once").unwrap();
+    assert_eq!(config.validate().unwrap_err().len(), 3);
 }
 
 #[test]

@@ -14,6 +14,7 @@
 //! the stream starts over: no later record overtakes an earlier one of its partition for good.
 
 mod in_flight;
+mod leaving;
 mod opening;
 mod refusals;
 mod relay;
@@ -34,12 +35,13 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 use crate::checks::CheckFailure;
-use crate::config::{ConfigError, ConnectorConfig, SourceMode};
-use crate::polling::PollingSource;
+use crate::config::{ConfigError, ConnectorConfig, SnapshotMode, SourceMode};
+use crate::polling::{Options, PollingSource};
 use crate::progress::StartError;
 use crate::publish::{Cluster, KafkaCluster, PublishError};
 use crate::replication::pgwire::PostgresSource;
 use crate::router::LayoutError;
+use crate::snapshot::SnapshotSource;
 
 pub use row::RowPosition;
 pub(crate) use unit::Reached;
@@ -143,6 +145,10 @@ impl Connector {
             auto_init: config.auto_init,
             row_bytes_max: config.row_bytes_max,
         };
+        if config.source_options.snapshot == SnapshotMode::Initial {
+            let source = SnapshotSource { slot: source, options: Options::new(&config) };
+            return run::run(config, source, cluster, cancelled).await;
+        }
         run::run(config, source, cluster, cancelled).await
     }
 }

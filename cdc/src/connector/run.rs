@@ -16,9 +16,6 @@ use crate::replication::{ReplicationSession, ReplicationSource, Resume, ServerId
 use crate::router::Router;
 use crate::status::State;
 
-/// How long a cancelled connector waits for what is on its way to the broker.
-const LEAVE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
-
 /// What lasts longer than a session.
 pub(super) struct Engine<S: ReplicationSource, C: Cluster> {
     pub(super) config: ConnectorConfig,
@@ -70,81 +67,65 @@ impl<S: ReplicationSource, C: Cluster> Engine<S, C> {
         let config = self.config.clone();
         let via = Via { config: &config, router, relay: &relay };
         let mut refusals = Refusals::default();
-        loop {
-            // The slot first: whoever has it may fence the producer before, and nobody else.
-            let Some((server, session)) = self.open_session().await? else { return Ok(()) };
-            let name = SourceName { system_id: server.system_id.clone(), slot: config.slot.clone() };
-            let Some((mut publisher, kept)) = self.connect_publisher(&name).await? else {
+        while self.session(&via, &mut refusals).await? {}
+        Ok(())
+    }
+
+    /// One session, from opening it to its end; whether another one is to follow.
+    async fn session(&mut self, via: &Via<'_>, refusals: &mut Refusals) -> Result<bool, ConnectorError> {
+        // The slot first: whoever has it may fence the producer before, and nobody else.
+        let Some((server, session)) = self.open_session().await? else { return Ok(false) };
+        let name = SourceName { system_id: server.system_id.clone(), slot: self.config.slot.clone() };
+        let (mut publisher, published) = match self.take_over(&server, &name).await {
+            Ok(Some(taken_over)) => taken_over,
+            Ok(None) => {
                 session.close().await;
-                return Ok(());
-            };
-            let published = match self.published(&server, &name, kept.as_ref().or(publisher.progress())) {
-                Ok(published) => published,
-                Err(error) => {
-                    session.close().await;
-                    publisher.close().await;
-                    return Err(error);
-                }
-            };
-            config.status.set_state(State::Streaming);
-            config.status.add_session();
-            let mut stream = Stream::new(&via, (session, published), (&mut publisher, &mut self.broker), &mut refusals);
-            let ended = stream.run(&self.cancelled).await;
-            if stream.has_delivered() {
-                self.refused_sessions = 0;
+                return Ok(false);
             }
-            let ended = match ended {
-                Ended::Cancelled | Ended::Fatal(_) => {
-                    let is_row = matches!(ended, Ended::Fatal(ConnectorError::Row { .. }));
-                    let settling = async {
-                        // The rows before the one that cannot be published are good.
-                        if is_row { stream.settle_partial().await } else { stream.settle().await }
-                    };
-                    let _ = tokio::time::timeout(LEAVE_TIMEOUT, settling).await;
-                    stream.into_session().close().await;
-                    publisher.close().await;
-                    return match ended {
-                        Ended::Fatal(error) => Err(error),
-                        _ => Ok(()),
-                    };
-                }
-                // What was sent is on its way all the same: committed, it need not be sent again.
-                Ended::Session(error) => {
-                    let settled = tokio::select! {
-                        settled = stream.settle() => settled,
-                        () = self.cancelled.cancelled() => Ok(()),
-                    };
-                    settled.err().map_or((Ended::Session(error), true), |failed| (failed, false))
-                }
-                // Whose fault it is, if it is a row's of the transaction.
-                Ended::Publisher(error) if config.delivery == Delivery::ExactlyOnce => {
-                    match stream.find_refused().await {
-                        Some((position, reason)) => (Ended::Refused(position, reason), false),
-                        None => {
-                            if matches!(error, PublishError::TransactionRefused(_)) {
-                                stream.search_refused();
-                            }
-                            (Ended::Publisher(error), false)
-                        }
-                    }
-                }
-                ended => (ended, false),
+            Err(error) => {
+                session.close().await;
+                return Err(error);
+            }
+        };
+        self.config.status.set_state(State::Streaming);
+        self.config.status.add_session();
+        let mut stream = Stream::new(via, (session, published), (&mut publisher, &mut self.broker), refusals);
+        let ended = stream.run(&self.cancelled).await;
+        if stream.has_delivered() {
+            self.refused_sessions = 0;
+        }
+        let ended = stream.leave(ended, &self.cancelled).await;
+        let committed = stream.committed().clone();
+        let session = stream.into_session();
+        self.remember(&server, committed.end_lsn);
+        if let Ended::Session(error) = ended {
+            drop(session);
+            let kept = (self.config.delivery == Delivery::ExactlyOnce).then_some(committed);
+            self.publisher = Some((publisher, kept));
+            self.session_ended(error).await?;
+            return Ok(true);
+        }
+        session.close().await;
+        publisher.close().await;
+        self.publishing_ended(ended, refusals).await
+    }
+
+    /// A publisher, and what need not be sent again; `None` when cancelled.
+    async fn take_over(
+        &mut self,
+        server: &ServerIdentity,
+        name: &SourceName,
+    ) -> Result<Option<(C::Publisher, Progress)>, ConnectorError> {
+        loop {
+            let Some((publisher, kept)) = self.connect_publisher(name).await? else { return Ok(None) };
+            let error = match self.published(server, name, kept.as_ref().or(publisher.progress())) {
+                Ok(published) => return Ok(Some((publisher, published))),
+                Err(error) => error,
             };
-            let committed = stream.committed().clone();
-            let session = stream.into_session();
-            self.remember(&server, committed.end_lsn);
-            match ended {
-                (Ended::Session(error), true) => {
-                    drop(session);
-                    let kept = (config.delivery == Delivery::ExactlyOnce).then_some(committed);
-                    self.publisher = Some((publisher, kept));
-                    self.session_ended(error).await?;
-                }
-                (ended, _) => {
-                    session.close().await;
-                    publisher.close().await;
-                    self.publishing_ended(ended, &mut refusals).await?;
-                }
+            publisher.close().await;
+            // While we had no session another connector may have published: its progress is in the cluster.
+            if kept.is_none() {
+                return Err(error);
             }
         }
     }
@@ -164,23 +145,21 @@ impl<S: ReplicationSource, C: Cluster> Engine<S, C> {
         Ok(progress::check(server, name, progress, choices)?)
     }
 
-    /// Starts over with a new publisher, or not at all.
-    async fn publishing_ended(&mut self, ended: Ended, refusals: &mut Refusals) -> Result<(), ConnectorError> {
+    /// What follows from a session that ended together with its publisher; whether another one is to follow.
+    async fn publishing_ended(&mut self, ended: Ended, refusals: &mut Refusals) -> Result<bool, ConnectorError> {
         match ended {
+            Ended::Cancelled => return Ok(false),
+            Ended::Fatal(error) => return Err(error),
             Ended::Refused(position, reason) if self.stops_at_once() => {
-                Err(ConnectorError::Row { position, reason: reason.into() })
+                return Err(ConnectorError::Row { position, reason: reason.into() });
             }
-            Ended::Refused(position, reason) => {
-                refusals.add(&position, causes::text(&reason));
-                Ok(())
-            }
+            Ended::Refused(position, reason) => refusals.add(&position, causes::text(&reason)),
             // It is looked for at once.
-            Ended::Publisher(PublishError::TransactionRefused(_)) => Ok(()),
-            Ended::Publisher(error) => self.publisher_failed(error).await,
-            Ended::Session(error) => self.session_ended(error).await,
-            Ended::Fatal(error) => Err(error),
-            Ended::Cancelled => Ok(()),
+            Ended::Publisher(PublishError::TransactionRefused(_)) => {}
+            Ended::Publisher(error) => self.publisher_failed(error).await?,
+            Ended::Session(error) => self.session_ended(error).await?,
         }
+        Ok(true)
     }
 
     /// Whether a refused row ends everything as things stand: without transactions the rows before it are published.

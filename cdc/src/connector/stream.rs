@@ -172,61 +172,6 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
         Ok(())
     }
 
-    /// Commits what is whole, or gives it up, and waits for the outcome of everything in flight.
-    ///
-    /// # Errors
-    /// The first record that was not delivered, or commit that failed; nothing after it is confirmed.
-    pub(super) async fn settle(&mut self) -> Result<(), Ended> {
-        if !self.unit.is_empty() {
-            match self.transaction.is_some() {
-                true => {
-                    self.in_flight.forget_uncommitted();
-                    self.publisher.abort();
-                }
-                false => self.commit().await?,
-            }
-        }
-        self.settle_in_flight().await
-    }
-
-    /// Commits everything sent, also in the middle of a transaction, and waits for the outcome.
-    ///
-    /// # Errors
-    /// As [`settle`](Self::settle).
-    pub(super) async fn settle_partial(&mut self) -> Result<(), Ended> {
-        if !self.unit.is_empty() {
-            self.commit().await?;
-        }
-        self.settle_in_flight().await
-    }
-
-    async fn settle_in_flight(&mut self) -> Result<(), Ended> {
-        while !self.in_flight.is_empty() {
-            let settled = self.in_flight.next().await;
-            self.settled(settled)?;
-        }
-        Ok(())
-    }
-
-    /// The row among those in flight that the broker refuses for good, if that is why the others failed.
-    pub(super) async fn find_refused(&mut self) -> Option<(RowPosition, PublishError)> {
-        while !self.in_flight.is_empty() {
-            match self.in_flight.next().await {
-                Settled::Row { position, result: Err(error @ PublishError::RecordRefused(_)), .. } => {
-                    self.in_flight.clear();
-                    return Some((position, error));
-                }
-                Settled::Row { .. } | Settled::Commit(..) => {}
-            }
-        }
-        None
-    }
-
-    /// One of the rows sent and not committed was refused, not known which: watches them when they come again.
-    pub(super) fn search_refused(&mut self) {
-        self.refusals.search(self.unit.progress());
-    }
-
     async fn tick(&mut self) -> Result<(), Ended> {
         self.notice_silence();
         self.config.status.set_server_lsn(self.session.server_lsn());
@@ -249,7 +194,7 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
         }
     }
 
-    fn settled(&mut self, settled: Settled) -> Result<(), Ended> {
+    pub(super) fn settled(&mut self, settled: Settled) -> Result<(), Ended> {
         match settled {
             Settled::Commit(reached, Ok(())) => {
                 self.heard();

@@ -118,6 +118,14 @@ pub(crate) async fn apply_with(control: &Control, source: &Source, setup: &Setup
     run_each(control, init_statements(source, setup)).await
 }
 
+/// Makes everything but the slot.
+pub(crate) async fn apply_without_slot(control: &Control, source: &Source) -> Result<(), ControlError> {
+    let mut statements = init_statements(source, &Setup::default());
+    // The last one: Postgres makes no slot in a transaction that has written, so it is a statement of its own.
+    statements.pop();
+    run_each(control, statements).await
+}
+
 async fn run_each(control: &Control, statements: Vec<String>) -> Result<(), ControlError> {
     for statement in statements {
         control.client().batch_execute(&statement).await?;

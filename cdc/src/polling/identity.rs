@@ -35,7 +35,7 @@ pub(super) async fn identify(control: &Control) -> Result<ServerIdentity, Contro
     // Whether the server fell behind what was published is told by its transaction ids instead.
     let flush_lsn = Lsn::new(u64::MAX);
     // And whether anything was published before, only the progress record says.
-    let slot = SlotPosition { confirmed: Lsn::ZERO, is_new: true };
+    let slot = SlotPosition { confirmed: Lsn::ZERO, is_new: true, is_pending: false };
     Ok(ServerIdentity { system_id, timeline: timeline.unwrap_or(0), flush_lsn, slot })
 }
 

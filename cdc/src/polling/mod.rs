@@ -17,18 +17,18 @@
 //! transaction began (`now()`); tables follow one another.
 
 mod identity;
-mod poller;
+pub(crate) mod look;
+pub(crate) mod poller;
 mod publishing;
-mod window;
+pub(crate) mod window;
 
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::JoinHandle;
 
 use crate::config::{ConnectorConfig, SnapshotMode};
@@ -42,12 +42,12 @@ use crate::replication::pgwire::of_control;
 use crate::replication::{
     ReplicationError, ReplicationEvent, ReplicationSession, ReplicationSource, Resume, ServerIdentity,
 };
-use poller::{BYTES_MAX, Poller};
+use poller::Poller;
 
 /// How often it is tried to take a name that another connector has.
 const BUSY_INTERVAL: Duration = Duration::from_millis(500);
 /// Events on their way; their bytes have a bound of their own.
-const EVENTS_MAX: usize = 256;
+pub(crate) const EVENTS_MAX: usize = 256;
 
 /// What is looked at, and how.
 #[derive(Debug, Clone)]
@@ -81,11 +81,11 @@ pub(crate) struct PollingSource {
     pub(crate) auto_init: bool,
 }
 
-impl PollingSource {
-    /// The one that `config` describes.
-    pub(crate) fn new(config: &ConnectorConfig) -> PollingSource {
+impl Options {
+    /// What `config` says of them.
+    pub(crate) fn new(config: &ConnectorConfig) -> Options {
         let chosen = &config.source_options;
-        let options = Options {
+        Options {
             tables: config.tables.clone(),
             event_id: config.router.event_id.clone(),
             column: chosen.polling_column.clone().or_else(|| config.router.event_timestamp.clone()),
@@ -93,14 +93,21 @@ impl PollingSource {
             interval: chosen.poll_interval,
             row_bytes_max: config.row_bytes_max,
             publish_existing: chosen.snapshot == SnapshotMode::Initial,
-        };
+        }
+    }
+}
+
+impl PollingSource {
+    /// The one that `config` describes.
+    pub(crate) fn new(config: &ConnectorConfig) -> PollingSource {
+        let options = Options::new(config);
         PollingSource { url: config.postgres.clone(), name: config.slot.clone(), options, auto_init: config.auto_init }
     }
 }
 
 /// How far earlier sessions got.
 #[derive(Debug, Clone, Default)]
-struct Resumed {
+pub(crate) struct Resumed {
     /// Windows before this position are published.
     end: Lsn,
     /// Of the window at this position…
@@ -114,13 +121,13 @@ struct Resumed {
 }
 
 /// An event and the room it takes until the connector has it.
-struct Said {
-    event: ReplicationEvent,
+pub(crate) struct Said {
+    pub(crate) event: ReplicationEvent,
     _room: OwnedSemaphorePermit,
 }
 
 /// What the poller sends.
-type Delivery = Result<Said, ReplicationError>;
+pub(crate) type Delivery = Result<Said, ReplicationError>;
 
 /// A poller at work, or one that waits to hear where to begin.
 pub(crate) struct PollingSession {
@@ -145,15 +152,7 @@ impl ReplicationSource for PollingSource {
         let server = identity::identify(&control).await.map_err(of_control)?;
         let knows_flush = identity::knows_flush(&control).await.map_err(of_control)?;
         let (sender, events) = mpsc::channel(EVENTS_MAX);
-        let poller = Poller {
-            control,
-            options: self.options.clone(),
-            room: Arc::new(Semaphore::new(BYTES_MAX)),
-            events: sender.clone(),
-            described: Vec::new(),
-            knows_flush,
-            has_said: false,
-        };
+        let poller = Poller::new(control, self.options.clone(), sender.clone(), knows_flush);
         Ok((server, PollingSession { waiting: Some((poller, sender)), task: None, events, last: Lsn::ZERO }))
     }
 

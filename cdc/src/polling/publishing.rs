@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 
-use super::poller::{Look, Poller, Published, Stopped, refused};
+use super::look::Look;
+use super::poller::{Poller, Published, Stopped, refused};
 use super::window::Window;
 use crate::pgoutput::{Cell, Message};
 use crate::quoting::{identifier, literal};
@@ -18,7 +19,7 @@ impl Poller {
     /// Of rows that an earlier session has published, some may have been deleted since. So the last one is looked for by
     /// its id, and as many empty rows as were published stand in for those up to it: the connector counts them and
     /// looks no further. If it is gone itself, so are those before it, which are older, and all that is left is new.
-    pub(super) async fn publish(
+    pub(crate) async fn publish(
         &mut self,
         window: &Window,
         look: &Look,

@@ -25,24 +25,24 @@ use crate::stored::TransactionIds;
 
 /// Most transactions above the horizon that are kept: some 60 KB in a progress record. With more, which takes one
 /// transaction that stays open while so many others commit, polling waits for it.
-pub(super) const AHEAD_MAX: usize = 20_000;
+pub(crate) const AHEAD_MAX: usize = 20_000;
 
 /// First word of a window's text.
 const FORMAT: &str = "polling1";
 
 /// The transactions whose rows a snapshot sees.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// Every transaction before this one.
-    pub(super) horizon: u64,
+    pub(crate) horizon: u64,
     /// And these, none of them before the horizon.
-    pub(super) ahead: BTreeSet<u64>,
+    pub(crate) ahead: BTreeSet<u64>,
 }
 
 impl Seen {
     /// What a snapshot sees whose oldest open transaction is `open`, when `latest` is the latest transaction of all rows
     /// it sees and `ahead` are those at or above `open`.
-    pub(super) fn next(&self, open: u64, latest: u64, ahead: impl IntoIterator<Item = u64>) -> Seen {
+    pub(crate) fn next(&self, open: u64, latest: u64, ahead: impl IntoIterator<Item = u64>) -> Seen {
         let horizon = open.min(latest.saturating_add(1)).max(self.horizon);
         Seen { horizon, ahead: ahead.into_iter().filter(|id| *id >= horizon).collect() }
     }
@@ -50,33 +50,38 @@ impl Seen {
 
 /// One window.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Window {
+pub(crate) struct Window {
     /// Its number, higher than the one before: the place of an LSN, which rows do not have.
-    pub(super) number: u64,
+    pub(crate) number: u64,
     /// What was seen before it.
-    pub(super) before: Seen,
+    pub(crate) before: Seen,
     /// What is seen with it.
-    pub(super) after: Seen,
+    pub(crate) after: Seen,
 }
 
 /// A text that is no window's.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the progress record is not one of polling: use another slot.name for it")]
-pub(super) struct WindowError;
+pub(crate) struct WindowError;
 
 impl Window {
+    /// Everything that `seen` sees, at `number`.
+    pub(crate) fn of_all(number: u64, seen: Seen) -> Window {
+        Window { number, before: Seen::default(), after: seen }
+    }
+
     /// The position of its pseudo transaction.
-    pub(super) fn position(&self) -> Lsn {
+    pub(crate) fn position(&self) -> Lsn {
         Lsn::new(self.number)
     }
 
     /// The position behind it.
-    pub(super) fn end(&self) -> Lsn {
+    pub(crate) fn end(&self) -> Lsn {
         Lsn::new(self.number.saturating_add(1))
     }
 
     /// Whether a row is in it, as SQL.
-    pub(super) fn condition(&self, ids: &TransactionIds) -> String {
+    pub(crate) fn condition(&self, ids: &TransactionIds) -> String {
         let mut condition = ids.at_least(self.before.horizon);
         if !self.before.ahead.is_empty() {
             let _ = write!(condition, " AND NOT {}", ids.one_of(self.before.ahead.iter().copied()));
@@ -92,7 +97,7 @@ impl Window {
 
     /// For the progress record: `polling1 <number> <before> <after>`, each of the two `<horizon>[:<gap>,…]`, where a
     /// gap leads from the horizon or the id before to the next one.
-    pub(super) fn to_text(&self) -> String {
+    pub(crate) fn to_text(&self) -> String {
         let mut text = format!("{FORMAT} {}", self.number);
         for seen in [&self.before, &self.after] {
             let _ = write!(text, " {}", seen.horizon);
@@ -109,7 +114,7 @@ impl Window {
     ///
     /// # Errors
     /// [`WindowError`] for any other text.
-    pub(super) fn parse(text: &str) -> Result<Window, WindowError> {
+    pub(crate) fn parse(text: &str) -> Result<Window, WindowError> {
         let mut words = text.split(' ');
         if words.next() != Some(FORMAT) {
             return Err(WindowError);

@@ -23,7 +23,7 @@ pub(crate) struct Choices {
 pub enum StartError {
     /// Nothing says what was published before the slot's position.
     #[error(
-        "slot {slot} stands at {confirmed}, and topic {topic} holds no progress record: if the slot was used before (by another connector, or the topic was deleted), start once with --adopt-slot (adopt.slot=true) to publish what was committed after {confirmed}; what lies before it counts as published"
+        "slot {slot} stands at {confirmed}, and topic {topic} holds no progress record: if the slot was used before (by another connector, or the topic was deleted), start once with --adopt-slot (adopt.slot=true) to publish what was committed after {confirmed}; what lies before it counts as published (with snapshot=initial, drop an unused slot instead: it is made together with the snapshot)"
     )]
     NoProgress {
         /// The slot.
@@ -42,6 +42,16 @@ pub enum StartError {
         slot: String,
         /// What it was told last.
         confirmed: Lsn,
+        /// The progress record's end.
+        published: Lsn,
+    },
+    /// The slot is gone.
+    #[error(
+        "slot {slot} does not exist, and rows up to {published} are published: rows committed since are in no stream; make the slot (pillion outbox init), publish them from the table (pillion outbox republish --from {published}), then start once with --adopt-slot (adopt.slot=true)"
+    )]
+    SlotGone {
+        /// The slot.
+        slot: String,
         /// The progress record's end.
         published: Lsn,
     },
@@ -102,6 +112,13 @@ pub(crate) fn check(
         return Err(StartError::NoProgress { slot: name.slot.clone(), confirmed, topic: name.progress_topic() });
     };
     let published = progress.end_lsn;
+    if server.slot.is_pending {
+        // Written down before the slot was made, and then it was not: nothing is published.
+        if progress.snapshot.is_some() && progress.ordinal == 0 {
+            return from_slot();
+        }
+        return Err(StartError::SlotGone { slot: name.slot.clone(), published });
+    }
     if progress.system_id != server.system_id {
         if choices.accept_timeline {
             return from_slot();
@@ -117,7 +134,9 @@ pub(crate) fn check(
     if progress.timeline != server.timeline && !choices.accept_timeline {
         return Err(StartError::Timeline { published, was: progress.timeline, is: server.timeline });
     }
-    if confirmed > published {
+    // Rows that were there before the slot have the position just before it.
+    let is_before_slot = progress.snapshot.is_some() && confirmed.bytes_since(published) == 1;
+    if confirmed > published && !is_before_slot {
         if choices.adopt_slot {
             return from_slot();
         }

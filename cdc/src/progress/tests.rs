@@ -19,7 +19,7 @@ fn progress(commit_lsn: u64, ordinal: u64, end_lsn: u64) -> Progress {
 }
 
 fn server(confirmed: u64, is_new: bool) -> ServerIdentity {
-    let slot = SlotPosition { confirmed: Lsn::new(confirmed), is_new };
+    let slot = SlotPosition { confirmed: Lsn::new(confirmed), is_new, is_pending: false };
     ServerIdentity { system_id: "7".to_owned(), timeline: 1, flush_lsn: Lsn::new(1000), slot }
 }
 

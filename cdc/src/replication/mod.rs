@@ -40,6 +40,9 @@ pub(crate) struct SlotPosition {
     pub(crate) confirmed: Lsn,
     /// Whether it stands where it was made, by someone who noted it down: nothing can have been taken from it.
     pub(crate) is_new: bool,
+    /// Whether it is still to be made, once it is written down that the rows before it come first
+    /// ([`crate::snapshot`]); `confirmed` is then where they begin.
+    pub(crate) is_pending: bool,
 }
 
 /// What a session says.

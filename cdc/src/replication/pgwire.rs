@@ -19,7 +19,7 @@ use super::{
     ReplicationError, ReplicationEvent, ReplicationSession, ReplicationSource, Resume, ServerIdentity, SlotPosition,
 };
 use crate::causes;
-use crate::checks;
+use crate::checks::{self, CheckFailure};
 use crate::control::{Control, ControlError};
 use crate::lsn::Lsn;
 use crate::outbox::{self, Source};
@@ -47,6 +47,7 @@ const SESSION_OPTIONS: &str =
     "-c datestyle=ISO -c intervalstyle=postgres -c timezone=UTC -c bytea_output=hex -c extra_float_digits=1";
 
 /// One database's slot and publication.
+#[derive(Clone)]
 pub(crate) struct PostgresSource {
     /// The database.
     pub(crate) url: PostgresUrl,
@@ -87,7 +88,7 @@ impl ReplicationSource for PostgresSource {
     type Session = PostgresSession;
 
     async fn open(&mut self, resume: Option<&Resume>) -> Result<(ServerIdentity, PostgresSession), ReplicationError> {
-        let control = self.prepare().await?;
+        let control = self.prepare(true).await?;
         let hoped_for = resume.map_or(Lsn::ZERO, |resume| resume.confirmed);
         let opening = async {
             // The position is part of the configuration, so it is chosen before it is known who answers.
@@ -123,15 +124,21 @@ impl ReplicationSource for PostgresSource {
 }
 
 impl PostgresSource {
-    /// Sets up if asked to, and checks: a failure has a better message here than START_REPLICATION's.
-    async fn prepare(&self) -> Result<Control, ReplicationError> {
+    /// Sets up if asked to, and checks: a failure has a better message here than START_REPLICATION's. Without the slot
+    /// where that is made otherwise.
+    pub(crate) async fn prepare(&self, with_slot: bool) -> Result<Control, ReplicationError> {
         let control = Control::connect(&self.url).await.map_err(of_control)?;
         let mut failures = Vec::new();
         checks::server(control.client(), &mut failures).await.map_err(of_control)?;
         if self.auto_init && failures.is_empty() {
-            outbox::apply_with(&control, &self.source, &outbox::Setup::default()).await.map_err(of_control)?;
+            let made = match with_slot {
+                true => outbox::apply_with(&control, &self.source, &outbox::Setup::default()).await,
+                false => outbox::apply_without_slot(&control, &self.source).await,
+            };
+            made.map_err(of_control)?;
         }
         checks::source(control.client(), &self.source, &mut failures).await.map_err(of_control)?;
+        failures.retain(|failure| with_slot || !matches!(failure, CheckFailure::NoSlot { .. }));
         if failures.is_empty() { Ok(control) } else { Err(ReplicationError::NotReady(failures)) }
     }
 
@@ -139,7 +146,7 @@ impl PostgresSource {
         let state = checks::slot_state(control, &self.source.slot).await?;
         let confirmed = state.map_or(Lsn::ZERO, |state| state.confirmed_flush);
         let is_new = checks::slot_made_at(control, &self.source).await? == Some(confirmed);
-        Ok(SlotPosition { confirmed, is_new })
+        Ok(SlotPosition { confirmed, is_new, is_pending: false })
     }
 
     /// Names who holds the slot, if that can be found out.
@@ -154,7 +161,7 @@ impl PostgresSource {
     }
 
     /// An authenticated session that has not started streaming.
-    async fn connect(&self, start: Lsn) -> Result<(ServerIdentity, ReplicationClient), PgWireError> {
+    pub(crate) async fn connect(&self, start: Lsn) -> Result<(ServerIdentity, ReplicationClient), PgWireError> {
         let tunnel = tls::open_tunnel(&self.url).await.map_err(of_negotiation)?;
         let host = tunnel.as_ref().map_or_else(|| self.url.address(), |folder| folder.path().display().to_string());
         let config = self.config(host).with_start_lsn(pgwire_replication::Lsn::from_u64(start.as_u64()));
@@ -270,7 +277,7 @@ fn translate(event: Event) -> Result<Option<ReplicationEvent>, ReplicationError>
 
 /// Which of the crate's errors mean what. The server's come as text that ends in its SQLSTATE
 /// (PostgreSQL documentation, appendix A).
-fn explain(error: PgWireError, row_bytes_max: usize) -> ReplicationError {
+pub(crate) fn explain(error: PgWireError, row_bytes_max: usize) -> ReplicationError {
     match error {
         PgWireError::MessageTooLarge { payload_bytes, .. } => {
             ReplicationError::RowTooLarge { bytes: payload_bytes, limit: row_bytes_max }

@@ -53,7 +53,7 @@ impl ReplicationSource for ScriptedSource {
     type Session = ScriptedSession;
 
     async fn open(&mut self, resume: Option<&Resume>) -> Result<(ServerIdentity, ScriptedSession), ReplicationError> {
-        let slot = SlotPosition { confirmed: Lsn::ZERO, is_new: true };
+        let slot = SlotPosition { confirmed: Lsn::ZERO, is_new: true, is_pending: false };
         let server = ServerIdentity { system_id: "7".to_owned(), timeline: 1, flush_lsn: Lsn::new(u64::MAX), slot };
         let steps =
             self.sessions.pop_front().unwrap_or_else(|| Err(ReplicationError::Lost("the script is over".into())))?;

@@ -76,6 +76,9 @@ pub enum PoisonContent<'a> {
     Message(&'a Bytes),
 }
 
+/// One column's or member's name and text; none is null.
+type Part<'a> = (Cow<'a, str>, Option<Cow<'a, str>>);
+
 /// What the row says about itself, as far as it can be read.
 #[derive(Default)]
 pub(super) struct Readable {
@@ -113,7 +116,7 @@ fn value(poison: &Poison<'_>, reason: &str) -> String {
     // A name that is cut stands in `truncated` too, so it counts twice.
     let name_length = |name: &str| 2 * json::string_length(name) + 16;
     let mut names = 0;
-    let mut has_room = |(name, _): &(Cow<'_, str>, _)| {
+    let mut has_room = |(name, _): &Part<'_>| {
         names += name_length(name);
         names <= NAMES_BYTES_MAX
     };
@@ -162,7 +165,7 @@ fn value(poison: &Poison<'_>, reason: &str) -> String {
 }
 
 /// What the value shows, each part with its name, and the name of all of them.
-fn parts<'a>(content: &PoisonContent<'a>) -> (&'static str, Vec<(Cow<'a, str>, Option<Cow<'a, str>>)>) {
+fn parts<'a>(content: &PoisonContent<'a>) -> (&'static str, Vec<Part<'a>>) {
     match *content {
         PoisonContent::Row { layout, row } => {
             let name = |index: usize| match layout.columns.get(index) {

@@ -109,7 +109,7 @@ pub(super) fn full(next: u64, xmin: u32) -> u64 {
     }
     let distance = u64::from((next as u32).wrapping_sub(xmin).wrapping_sub(1)) + 1;
     // Where the upper bits were lost (pg_resetwal) nothing is known but that it is old.
-    next.checked_sub(distance).unwrap_or(0)
+    next.saturating_sub(distance)
 }
 
 /// `xmin` and `xmax` of a snapshot's text, `xmin:xmax:list` (PostgreSQL documentation, 9.26.8).

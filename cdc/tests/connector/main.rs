@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod column_types;
 mod doctor;
 mod polling;
 mod production;
@@ -12,6 +13,7 @@ mod recovery;
 mod republish;
 mod routing;
 mod setup;
+mod snapshot;
 mod tables;
 mod tls;
 

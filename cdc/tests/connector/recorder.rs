@@ -38,6 +38,18 @@ impl Recorder {
         self.events.lock().expect("no test panics in here").clone()
     }
 
+    /// The last progress that was committed.
+    pub(crate) fn progress(&self) -> Option<Progress> {
+        self.committed.lock().expect("no test panics in here").clone()
+    }
+
+    /// A cluster that holds this progress record, and no events.
+    pub(crate) fn that_has(progress: Option<Progress>) -> Recorder {
+        let recorder = Recorder::default();
+        *recorder.committed.lock().expect("no test panics in here") = progress;
+        recorder
+    }
+
     /// A broker that is away takes nothing, and sending waits for it.
     pub(crate) fn accept(&self, accepting: bool) {
         self.accepting.send_replace(accepting);

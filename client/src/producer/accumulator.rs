@@ -124,11 +124,8 @@ impl Accumulator {
             return Err(Box::new((pending, error)));
         };
         let partition = &mut self.partitions[slot];
-        let was_full = partition.queue.head_is_full(FULL_BYTES);
         let began = partition.queue.append(pending, limit, self.settings.compression);
-        // A head that was full before is waited for already: whoever was told then, or the answer that makes room, sees
-        // to it.
-        let fills = began || (!was_full && partition.queue.head_is_full(FULL_BYTES));
+        let fills = began || partition.queue.head_is_full(FULL_BYTES);
         self.activate(slot);
         Ok(fills)
     }

@@ -15,9 +15,6 @@ pub(super) struct ConnectorsFlags {
     /// The brokers it publishes to; more than one with commas
     #[arg(long, value_name = "HOST:PORT")]
     bootstrap: Option<String>,
-    /// Only this one of the connectors that the file names; the one of the plain keys is called default
-    #[arg(long, value_name = "NAME")]
-    connector: Option<String>,
     #[command(flatten)]
     configuration: ConfigurationFlags,
 }
@@ -39,13 +36,10 @@ impl ConnectorsFlags {
                 layers.add_flag("--bootstrap", config::BOOTSTRAP_SERVERS, bootstrap.clone());
             }
         })?;
-        let mut chosen = listed(configuration);
-        if let Some(name) = &self.connector {
-            let names: Vec<String> = chosen.iter().map(|one| one.name.clone()).collect();
-            chosen.retain(|one| one.name == *name);
-            if chosen.is_empty() {
-                bail!("there is no connector {name}: the configuration has {}", names.join(", "));
-            }
+        let plain = self.source.connector.clone().unwrap_or_else(|| "default".to_owned());
+        let chosen = listed(configuration, plain);
+        if chosen.is_empty() {
+            bail!("the configuration has no connector");
         }
         Ok(chosen)
     }
@@ -53,19 +47,18 @@ impl ConnectorsFlags {
     /// The one that is meant.
     pub(super) fn one(&self) -> Result<Chosen> {
         let mut chosen = self.all()?;
-        match (chosen.pop(), chosen.is_empty()) {
-            (Some(one), true) => Ok(one),
-            (None, _) => bail!("the configuration has no connector"),
-            (Some(last), false) => {
-                let names: Vec<&str> = chosen.iter().chain([&last]).map(|one| one.name.as_str()).collect();
+        match chosen.pop() {
+            Some(one) if chosen.is_empty() => Ok(one),
+            last => {
+                let names: Vec<&str> = chosen.iter().chain(&last).map(|one| one.name.as_str()).collect();
                 bail!("the configuration has several connectors; name one with --connector: {}", names.join(", "))
             }
         }
     }
 }
 
-fn listed(configuration: Configuration) -> Vec<Chosen> {
-    let plain = configuration.connector.map(|config| Chosen { name: "default".to_owned(), config });
+fn listed(configuration: Configuration, plain: String) -> Vec<Chosen> {
+    let plain = configuration.connector.map(|config| Chosen { name: plain, config });
     let named = configuration.named_connectors.into_iter();
     plain.into_iter().chain(named.map(|named| Chosen { name: named.name, config: named.config })).collect()
 }

@@ -81,6 +81,20 @@ impl Server {
         Ok(())
     }
 
+    /// A fast shutdown: sessions are ended, a checkpoint is written. One that takes too long is killed.
+    pub async fn stop(&mut self) -> Result<()> {
+        let id = self.process.id().to_string();
+        run(Command::new("kill").args(["-INT", &id]))?;
+        let deadline = Instant::now() + START_TIMEOUT;
+        while self.process.try_wait()?.is_none() {
+            if Instant::now() > deadline {
+                return self.kill();
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        Ok(())
+    }
+
     /// Starts it again on the same port.
     pub async fn restart(&mut self) -> Result<()> {
         let data = self.folder.path().join("data");

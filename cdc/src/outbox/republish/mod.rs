@@ -8,6 +8,7 @@
 //! (`track_commit_timestamp`); otherwise that in which rows were written, which may differ for transactions that ran
 //! side by side. A connector that runs meanwhile would put newer events of a key before older ones, so it is refused.
 
+mod error;
 mod from;
 mod selection;
 #[cfg(test)]
@@ -16,21 +17,18 @@ mod tests;
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
-use thiserror::Error;
 use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
-use super::row_time::NoRowTime;
-use crate::causes;
 use crate::checks;
 use crate::config::{ConnectorConfig, Delivery, OnError};
-use crate::control::{Control, ControlError};
-use crate::lsn::Lsn;
+use crate::control::Control;
 use crate::pgoutput::Cell;
 use crate::progress::SourceName;
-use crate::publish::{Cluster, KafkaCluster, PublishError, Publisher};
+use crate::publish::{Cluster, KafkaCluster, Publisher};
 use crate::quoting::{TableName, identifier};
-use crate::router::{LayoutError, RouteError, Router, TableLayout, TopicRouteError};
+use crate::router::{OutboxEvent, Router, TableLayout};
 
+pub use error::RepublishError;
 pub use from::{FromError, RepublishFrom};
 use selection::Selection;
 
@@ -68,83 +66,6 @@ pub struct Republished {
     pub topics: BTreeMap<String, u64>,
     /// Rows left out because of `on.error`, with why.
     pub left_out: Vec<String>,
-}
-
-/// Nothing was published, or not everything.
-#[derive(Debug, Error)]
-pub enum RepublishError {
-    /// The database.
-    #[error(transparent)]
-    Control(#[from] ControlError),
-    /// A connector is at work.
-    #[error(
-        "slot {slot} is streamed from by {holder}: stop that connector first, or events of one key would arrive out of order"
-    )]
-    Running {
-        /// The slot.
-        slot: String,
-        /// Who.
-        holder: String,
-    },
-    /// The event is in none of the tables.
-    #[error("no table has the event {id}: it may be pruned; name a later one, or a time")]
-    NoEvent {
-        /// Its id.
-        id: String,
-    },
-    /// Positions mean nothing to a table.
-    #[error(
-        "rows cannot be found by position {lsn}: that needs the extension pg_walinspect (PostgreSQL 15; CREATE EXTENSION pg_walinspect, and GRANT pg_read_server_files to the role). Without it, name the id of the first event that is missing (`pillion outbox status` shows the last one published) or a time"
-    )]
-    NoWalInspect {
-        /// The position.
-        lsn: Lsn,
-    },
-    /// The log from there on is not there any more, or not for us.
-    #[error(
-        "the log from position {lsn} on cannot be read ({reason}): name the id of the first event that is missing (`pillion outbox status` shows the last one published) or a time"
-    )]
-    NoWal {
-        /// The position.
-        lsn: Lsn,
-        /// The server's words.
-        reason: String,
-    },
-    /// Rows without a time.
-    #[error(transparent)]
-    NoRowTime(#[from] NoRowTime),
-    /// The topic rule.
-    #[error(transparent)]
-    TopicRoute(#[from] TopicRouteError),
-    /// A table is no outbox.
-    #[error(transparent)]
-    Layout(#[from] LayoutError),
-    /// A row no record can be made of.
-    #[error("event {id} cannot be published; leave such rows out with on.error=skip. Those before it are published")]
-    Row {
-        /// Its id, as far as it can be read.
-        id: String,
-        /// Why.
-        #[source]
-        source: RouteError,
-    },
-    /// The cluster.
-    #[error("{}; what is not certain to be stored begins with event {from}: go on with --from {from}", causes::text(.source))]
-    Publish {
-        /// The first event that is not acknowledged.
-        from: String,
-        /// Why.
-        source: PublishError,
-    },
-    /// The cluster, before anything was sent.
-    #[error(transparent)]
-    Cluster(PublishError),
-}
-
-impl From<tokio_postgres::Error> for RepublishError {
-    fn from(error: tokio_postgres::Error) -> RepublishError {
-        RepublishError::Control(error.into())
-    }
 }
 
 /// Counts what would be published. Needs SELECT on the tables, and for positions membership in `pg_read_server_files`.
@@ -293,7 +214,7 @@ struct Sender<P: Publisher> {
 }
 
 impl<P: Publisher> Sender<P> {
-    async fn send(&mut self, event: crate::router::OutboxEvent, id: String) -> Result<(), RepublishError> {
+    async fn send(&mut self, event: OutboxEvent, id: String) -> Result<(), RepublishError> {
         let first = || self.unacknowledged.front().map_or_else(|| id.clone(), |(id, _)| id.clone());
         if !self.published.topics.contains_key(&*event.topic) {
             let ensured = self.publisher.ensure_topic(&event.topic).await;

@@ -113,7 +113,7 @@ fn problems_name_the_connector_and_inherited_ones_are_said_once() {
         "on.error=shrug",
         "max.row.bytes=1",
         "connector.orders.delivery=perhaps",
-        "connector.orders.topic.creation.default.partitions=0",
+        "connector.orders.max.bytes.in.flight=1",
         "connector.lost.slot.name=lost",
     ]);
     let expected = [
@@ -121,7 +121,7 @@ fn problems_name_the_connector_and_inherited_ones_are_said_once() {
         "max.row.bytes = `1`",
         "connector lost: no database is given",
         "connector orders: delivery (--set connector.orders.delivery): ",
-        "connector orders: topic.creation.default.partitions = `0`",
+        "connector orders: max.bytes.in.flight = `1`",
     ];
     assert_eq!(found.len(), expected.len(), "{found:?}");
     for (problem, part) in found.iter().zip(expected) {
