@@ -12,8 +12,14 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
 ];
 
 /// Tests that may sleep outside a loop that looks at a condition, each with its reason.
-const SLEEPING_TESTS: &[(&str, &str)] =
-    &[("cdc/src/connector/tests.rs", "its clock is paused: a minute passes at once, and nothing may happen in it")];
+const SLEEPING_TESTS: &[(&str, &str)] = &[
+    ("cdc/src/connector/tests.rs", "its clock is paused: a minute passes at once, and nothing may happen in it"),
+    ("cdc/src/connector/tests/exactly_once.rs", "its clock is paused, too"),
+    ("tests/chaos/fault.rs", "how long a fault lasts is part of the fault"),
+    ("tests/chaos/story.rs", "how long nothing goes wrong is part of the story"),
+    ("tests/src/reader.rs", "librdkafka goes on by itself; whoever calls this looks again"),
+    ("tests/tests/crashes/production.rs", "a broker stays away for longer than a time-out of Postgres'"),
+];
 
 /// The token `unsafe`; not the word in a comment, nor in a lint's name.
 fn has_unsafe(source: &str) -> bool {
