@@ -129,6 +129,35 @@ impl Fault {
             }
             Self::PauseWalsender(time) => scene.pause_walsender(Duration::from_millis(time)).await?,
             Self::EndWalsender => scene.end_walsender().await?,
+            Self::CutBroker
+            | Self::CutPostgres
+            | Self::BrokerAway(_)
+            | Self::PostgresAway(_)
+            | Self::SilentPostgres(_)
+            | Self::SilentBroker(_) => self.on_the_wire(scene).await,
+            Self::DeafPostgresThenKill(time) => {
+                scene.postgres_proxy.hold_requests(true);
+                pause(time).await;
+                scene.kill_connectors().await?;
+                scene.postgres_proxy.hold_requests(false);
+            }
+            Self::KillBeforeEndTxn | Self::KillBehindEndTxn | Self::LoseEndTxn | Self::DelayEndTxn(_) => {
+                self.around_end_txn(scene).await?;
+            }
+            Self::KillBoth => {
+                scene.cluster.kill().await?;
+                scene.postgres.kill()?;
+                scene.postgres.restart().await?;
+                scene.cluster.restart().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the proxies do.
+    async fn on_the_wire(self, scene: &Scene) {
+        let pause = |time| sleep(Duration::from_millis(time));
+        match self {
             Self::CutBroker => scene.cluster.proxy.cut(),
             Self::CutPostgres => scene.postgres_proxy.cut(),
             Self::BrokerAway(time) => {
@@ -153,23 +182,8 @@ impl Fault {
                 pause(time).await;
                 scene.cluster.proxy.hold_answers(false);
             }
-            Self::DeafPostgresThenKill(time) => {
-                scene.postgres_proxy.hold_requests(true);
-                pause(time).await;
-                scene.kill_connectors().await?;
-                scene.postgres_proxy.hold_requests(false);
-            }
-            Self::KillBeforeEndTxn | Self::KillBehindEndTxn | Self::LoseEndTxn | Self::DelayEndTxn(_) => {
-                self.around_end_txn(scene).await?;
-            }
-            Self::KillBoth => {
-                scene.cluster.kill().await?;
-                scene.postgres.kill()?;
-                scene.postgres.restart().await?;
-                scene.cluster.restart().await?;
-            }
+            _ => {}
         }
-        Ok(())
     }
 
     async fn around_end_txn(self, scene: &mut Scene) -> Result<()> {
