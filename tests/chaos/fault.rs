@@ -154,8 +154,8 @@ impl Fault {
         Ok(())
     }
 
-    /// What happens between connector and servers only.
-    async fn on_the_wire(self, scene: &mut Scene) {
+    /// What the proxies do.
+    async fn on_the_wire(self, scene: &Scene) {
         let pause = |time| sleep(Duration::from_millis(time));
         match self {
             Self::CutBroker => scene.cluster.proxy.cut(),

@@ -14,6 +14,9 @@ use crate::ledger::{Breach, Event, Ledger};
 /// The topic of the writers' rows.
 pub const TOPIC: &str = "outbox.event.order";
 
+/// After an error of librdkafka's, which tries again by itself.
+const ERROR_PAUSE: Duration = Duration::from_millis(20);
+
 /// A consumer from the topic's beginning, and what it has seen.
 pub struct Reader {
     consumer: StreamConsumer,
@@ -52,7 +55,9 @@ impl Reader {
         let until = Instant::now() + time;
         let mut found = Vec::new();
         while let Ok(received) = tokio::time::timeout_at(until, self.consumer.recv()).await {
-            take(&mut self.ledger, received, &mut found).await?;
+            if !take(&mut self.ledger, received, &mut found)? {
+                tokio::time::sleep(ERROR_PAUSE).await;
+            }
         }
         Ok(found)
     }
@@ -73,7 +78,9 @@ impl Reader {
                     ensure!(missing == 0, "no record for {patience:?}, and {missing} of {} are missing", rows.len());
                     break;
                 };
-                take(&mut self.ledger, received, &mut found).await?;
+                if !take(&mut self.ledger, received, &mut found)? {
+                    tokio::time::sleep(ERROR_PAUSE).await;
+                }
             }
         }
         Ok(found)
@@ -92,21 +99,18 @@ impl Reader {
     }
 }
 
-async fn take(
+/// Whether it was a record.
+fn take(
     ledger: &mut Ledger,
     received: Result<BorrowedMessage<'_>, rdkafka::error::KafkaError>,
     found: &mut Vec<String>,
-) -> Result<()> {
-    let Ok(message) = received else {
-        // A topic that is not there yet, a broker that is away: librdkafka goes on by itself.
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        return Ok(());
-    };
+) -> Result<bool> {
+    // A topic that is not there yet, a broker that is away: librdkafka goes on by itself.
+    let Ok(message) = received else { return Ok(false) };
+    let (partition, offset) = (message.partition(), message.offset());
     let breach = ledger.take(event(&message)?);
-    found.extend(
-        breach.map(|breach| format!("partition {} offset {}: {breach}", message.partition(), message.offset())),
-    );
-    Ok(())
+    found.extend(breach.map(|breach| format!("partition {partition} offset {offset}: {breach}")));
+    Ok(true)
 }
 
 fn event(message: &BorrowedMessage<'_>) -> Result<Event> {

@@ -16,9 +16,12 @@ const WRITERS: u64 = 8;
 const INSERT: &str = "INSERT INTO outbox (id, aggregatetype, aggregateid, type, payload) VALUES
     (gen_random_uuid(), 'order', $1, 'OrderPlaced', jsonb_build_object('n', $2::bigint, 'pad', $3::text))";
 
+/// A row's number and when its commit was answered.
+pub(super) type Committed = (u64, Instant);
+
 /// Running writers.
 pub(super) struct Writers {
-    tasks: Vec<JoinHandle<Result<Vec<(u64, Instant)>>>>,
+    tasks: Vec<JoinHandle<Result<Vec<Committed>>>>,
 }
 
 impl Writers {
@@ -49,7 +52,7 @@ impl Writers {
     ///
     /// # Errors
     /// When a row could not be written.
-    pub(super) fn end(self, database: &Database) -> Result<Vec<(u64, Instant)>> {
+    pub(super) fn end(self, database: &Database) -> Result<Vec<Committed>> {
         let mut all = Vec::new();
         for task in self.tasks {
             all.extend(database.runtime().block_on(task)?.context("a row could not be written")?);
@@ -64,7 +67,7 @@ async fn write(
     numbers: Vec<u64>,
     due: impl Fn(u64) -> Instant,
     pad: Arc<str>,
-) -> Result<Vec<(u64, Instant)>> {
+) -> Result<Vec<Committed>> {
     let insert = client.prepare(INSERT).await?;
     let mut committed = Vec::with_capacity(numbers.len());
     for number in numbers {

@@ -37,7 +37,7 @@ async fn an_idle_outbox_beside_a_busy_table_holds_no_wal_and_can_be_left_at_any_
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broker_that_takes_nothing_for_longer_than_wal_sender_timeout_costs_no_session() -> Result<()> {
-    let mut scene = Scene::set_with(&["wal_sender_timeout=3s"]).await?;
+    let scene = Scene::set_with(&["wal_sender_timeout=3s"]).await?;
     let client = scene.postgres.connect().await?;
     let walsender = || async {
         let active = "SELECT active_pid FROM pg_replication_slots";
