@@ -132,6 +132,7 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
         status.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut cancelled = std::pin::pin!(cancelled.cancelled());
         loop {
+            let ready_at = self.unit.ready_at(self.in_flight.commits());
             let step = tokio::select! {
                 biased;
                 () = &mut cancelled => Err(Ended::Cancelled),
@@ -141,8 +142,8 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
                     handled = self.handle_all(event) => handled,
                     () = &mut cancelled => Err(Ended::Cancelled),
                 },
-                // Reached only when nothing of the above is ready: the stream is idle for the moment.
-                () = std::future::ready(()), if self.unit.is_ready(self.in_flight.commits()) => self.commit().await,
+                // Looked at only when nothing of the above is ready: the stream is idle for the moment.
+                () = until(ready_at), if ready_at.is_some() => self.commit().await,
                 _ = status.tick() => self.tick().await,
             };
             if let Err(ended) = step {
@@ -308,5 +309,14 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
             }
             Err(error) => Err(Ended::Publisher(error)),
         }
+    }
+}
+
+/// Waits for a point in time, which may have passed; for ever without one.
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) if time <= Instant::now() => {}
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }

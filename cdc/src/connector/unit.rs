@@ -18,6 +18,9 @@ mod tests;
 const BYTES_MAX: usize = 8 * 1024 * 1024;
 /// While rows keep coming, a unit is committed after this time: rows wait no longer for company.
 const BUSY_TIME: Duration = Duration::from_millis(10);
+/// Rows in a unit from which on more are sure to come: as many as arrive, while one unit is committed, only at many
+/// thousand a second.
+const BUSY_ROWS: u64 = 100;
 /// And after this time although the one before is still being committed.
 const WAITING_TIME: Duration = Duration::from_secs(1);
 /// A transaction that is still being received is split after this time: half of what the cluster allows.
@@ -124,9 +127,12 @@ impl Unit {
         }
     }
 
-    /// Whether it may be committed now that nothing else is waiting to be received.
-    pub(super) fn is_ready(&self, commits_in_flight: usize) -> bool {
-        !self.is_empty() && !self.in_transaction && commits_in_flight == 0
+    /// From when on it may be committed, if nothing else is waiting to be received by then; `None` while it must not
+    /// be. A few rows leave at once. Many in a short time are a stream that only draws breath: they wait for more, or
+    /// each breath would cost a commit.
+    pub(super) fn ready_at(&self, commits_in_flight: usize) -> Option<Instant> {
+        let opened = self.opened.filter(|_| !self.in_transaction && commits_in_flight == 0)?;
+        Some(if self.reached.rows < BUSY_ROWS { opened } else { opened + BUSY_TIME })
     }
 
     /// Whether it has to be committed although more is waiting.

@@ -30,10 +30,22 @@ async fn a_whole_transaction_is_ready_at_once_unless_another_is_being_committed(
     let mut unit = unit();
     unit.begin_transaction();
     unit.add_row((Lsn::new(10), 1), None, 100);
-    assert!(!unit.is_ready(0), "half a transaction");
+    assert_eq!(unit.ready_at(0), None, "half a transaction");
     unit.end_transaction(Lsn::new(11), 0);
-    assert!(unit.is_ready(0));
-    assert!(!unit.is_ready(1));
+    assert_eq!(unit.ready_at(0), Some(Instant::now()));
+    assert_eq!(unit.ready_at(1), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_rows_wait_a_moment_for_more() {
+    let mut unit = unit();
+    for commit_lsn in 1..=100 {
+        add_transaction(&mut unit, commit_lsn * 10, 100);
+    }
+    assert_eq!(unit.ready_at(0), Some(Instant::now() + Duration::from_millis(10)));
+    unit.take(Instant::now());
+    add_transaction(&mut unit, 2_000, 100);
+    assert_eq!(unit.ready_at(0), Some(Instant::now()), "few again");
 }
 
 #[tokio::test(start_paused = true)]
