@@ -98,6 +98,9 @@ fn fields(debug: &str) -> String {
     text.replace(", unknown_tagged_fields:{}", "").replace("unknown_tagged_fields:{}", "").replace("_match:", "match:")
 }
 
+/// Our debug output of it hides what may be a password; what they write again is compared all the same.
+const HIDDEN: &str = "SaslAuthenticateRequest";
+
 /// Compares the two codecs of one message; returns the versions only one of them has.
 fn compare<Ours, Theirs>() -> Vec<i16>
 where
@@ -138,7 +141,9 @@ where
             .filter(|(message, _)| *message == name)
             .fold(fields(&debug), |text, (_, field)| text.replace(field, ""))
     };
-    assert_eq!(known(format!("{theirs:?}")), known(format!("{ours:?}")), "{name} version {version}");
+    if name != HIDDEN {
+        assert_eq!(known(format!("{theirs:?}")), known(format!("{ours:?}")), "{name} version {version}");
+    }
 
     let mut again = BytesMut::new();
     if let Err(error) = theirs.encode(&mut again, version) {

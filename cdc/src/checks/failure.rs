@@ -28,7 +28,9 @@ pub enum CheckFailure {
         role: String,
     },
     /// There is no such publication.
-    #[error("publication {name} does not exist: run `pillion outbox init`, or name the right one")]
+    #[error(
+        "publication {name} does not exist: run `pillion outbox init`, or name the right one; rows committed while it was gone may be missing in the stream, `pillion outbox republish` publishes them"
+    )]
     NoPublication {
         /// Its name.
         name: String,
@@ -47,7 +49,7 @@ pub enum CheckFailure {
     },
     /// A table exists, and the publication leaves it out.
     #[error(
-        "table {table} is not in publication {publication}: run `ALTER PUBLICATION {quoted} ADD TABLE {quoted_table}`",
+        "table {table} is not in publication {publication}: run `ALTER PUBLICATION {quoted} ADD TABLE {quoted_table}`; rows committed while it was not are published by `pillion outbox republish`",
         quoted = crate::quoting::identifier(publication),
         quoted_table = table.quoted()
     )]

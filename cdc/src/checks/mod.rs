@@ -51,6 +51,15 @@ pub(crate) async fn source(
     slot::check(client, &source.slot, failures).await
 }
 
+/// Checks that the publication has the tables, as long as the connector runs.
+pub(crate) async fn published(
+    client: &Client,
+    source: &Source,
+    failures: &mut Vec<CheckFailure>,
+) -> Result<(), ControlError> {
+    publication::check(client, source, failures).await
+}
+
 /// Who holds the slot, for a message; `None` when nobody does any more.
 pub(crate) async fn slot_holder(url: &PostgresUrl, slot: &str) -> Result<Option<String>, ControlError> {
     holder(Control::connect(url).await?.client(), slot).await

@@ -35,6 +35,9 @@ pub(crate) enum CommitVerdict {
     LoseAnswer,
 }
 
+/// Tells what became of a commit.
+pub(crate) type OutcomeSender = oneshot::Sender<Result<(), PublishError>>;
+
 /// A cluster whose verdicts are written down; once they are used up it stores and commits.
 #[derive(Clone, Default)]
 pub(crate) struct ScriptedCluster {
@@ -47,7 +50,7 @@ pub(crate) struct ScriptedCluster {
     pub(crate) progress: Arc<Mutex<Option<Progress>>>,
     /// How many records each commit held.
     pub(crate) commits: Arc<Mutex<Vec<usize>>>,
-    pub(crate) held_commits: Arc<Mutex<VecDeque<oneshot::Sender<Result<(), PublishError>>>>>,
+    pub(crate) held_commits: Arc<Mutex<VecDeque<OutcomeSender>>>,
     pub(crate) connections: Arc<Mutex<usize>>,
     pub(crate) topics: Arc<Mutex<Vec<String>>>,
     /// Nobody answers.

@@ -112,7 +112,7 @@ impl ReplicationSource for PostgresSource {
         // Asked only now: whoever had the slot until a moment ago may have moved it.
         let slot = self.slot_position(&control).await.map_err(of_control)?;
         let identity = ServerIdentity { slot, ..identity };
-        let watchdog = Watchdog::start(self.url.clone(), control, self.source.slot.clone());
+        let watchdog = Watchdog::start(self.url.clone(), control, self.source.clone());
         let confirmed = AtomicU64::new(0);
         Ok((
             identity,

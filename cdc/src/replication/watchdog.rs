@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use crate::checks::{self, SlotState};
 use crate::control::{Control, ControlError};
 use crate::lsn::Lsn;
+use crate::outbox::Source;
 use crate::postgres_url::PostgresUrl;
 
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -38,10 +39,10 @@ struct Seen {
 
 impl Watchdog {
     /// Goes on with a connection that is there, and makes new ones to `url`.
-    pub(super) fn start(url: PostgresUrl, control: Control, slot: String) -> Watchdog {
+    pub(super) fn start(url: PostgresUrl, control: Control, source: Source) -> Watchdog {
         let seen = Arc::new(Seen::default());
         let (bark, reason) = watch::channel(None);
-        let task = tokio::spawn(watch_server(url, control, slot, Arc::clone(&seen), bark));
+        let task = tokio::spawn(watch_server(url, control, source, Arc::clone(&seen), bark));
         Watchdog { task, seen, reason }
     }
 
@@ -79,21 +80,22 @@ impl Drop for Watchdog {
 async fn watch_server(
     url: PostgresUrl,
     mut control: Control,
-    slot: String,
+    source: Source,
     seen: Arc<Seen>,
     bark: watch::Sender<Option<String>>,
 ) {
     let mut warning = RetentionWarning::default();
     loop {
-        match tokio::time::timeout(ANSWER_TIMEOUT, look(&control, &slot)).await {
-            Ok(Ok((server_lsn, state))) => {
+        match tokio::time::timeout(ANSWER_TIMEOUT, look(&control, &source)).await {
+            Ok(Ok((_, _, Some(unpublished)))) => break drop(bark.send(Some(unpublished))),
+            Ok(Ok((server_lsn, state, None))) => {
                 seen.server_lsn.store(server_lsn.as_u64(), Ordering::Relaxed);
                 let restart = state.as_ref().and_then(|state| state.restart);
                 let retained_bytes = restart.map_or(0, |restart| server_lsn.bytes_since(restart));
                 seen.retained_bytes.store(retained_bytes, Ordering::Relaxed);
                 let limited = state.and_then(|state| state.safe_wal_bytes);
                 if let Some(reason) = warning.of(retained_bytes, limited) {
-                    tracing::warn!(slot, retained_bytes, "{reason}");
+                    tracing::warn!(slot = source.slot, retained_bytes, "{reason}");
                 }
             }
             // This connection alone may have been ended by an administrator: a new one decides.
@@ -111,9 +113,14 @@ async fn watch_server(
     }
 }
 
-async fn look(control: &Control, slot: &str) -> Result<(Lsn, Option<SlotState>), ControlError> {
+/// The server's position, the slot, and what the publication leaves out by now: rows of a table taken out of it, or of a
+/// publication that is gone (from PostgreSQL 18 on), are missing in the stream without a word.
+async fn look(control: &Control, source: &Source) -> Result<(Lsn, Option<SlotState>, Option<String>), ControlError> {
     let server_lsn = control.server_lsn().await?;
-    Ok((server_lsn, checks::slot_state(control, slot).await?))
+    let state = checks::slot_state(control, &source.slot).await?;
+    let mut failures = Vec::new();
+    checks::published(control.client(), source, &mut failures).await?;
+    Ok((server_lsn, state, failures.first().map(ToString::to_string)))
 }
 
 /// When the log held back for a slot is worth a line. Pure.

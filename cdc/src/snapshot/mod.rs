@@ -198,6 +198,14 @@ impl ReplicationSession for SnapshotSession {
         }
     }
 
+    fn row_lsn(&self) -> Lsn {
+        self.stream.as_ref().map_or(Lsn::new(u64::MAX), ReplicationSession::row_lsn)
+    }
+
+    fn retained_bytes(&self) -> u64 {
+        self.stream.as_ref().map_or(0, ReplicationSession::retained_bytes)
+    }
+
     fn server_lsn(&self) -> Lsn {
         self.stream.as_ref().map_or(Lsn::ZERO, ReplicationSession::server_lsn)
     }

@@ -12,6 +12,7 @@
 //! transaction's records at a time.
 
 mod accumulator;
+mod appending;
 mod batch;
 mod config;
 mod delivery;

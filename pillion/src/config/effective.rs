@@ -128,6 +128,8 @@ fn default_of(key: &str, part: Part, configuration: &Configuration) -> Option<St
                 "poll.interval.ms" => Some(connector.source_options.poll_interval.as_millis().to_string()),
                 "delivery" => Some("exactly-once".to_owned()),
                 "on.error" => Some("stop".to_owned()),
+                "dead.letter.topic" => Some(connector.dead_letter_topic.clone()),
+                "adopt.slot" | "accept.timeline" => Some("false".to_owned()),
                 "route.by.field" => Some(connector.router.route_by.clone()),
                 "route.topic.regex" => Some(connector.router.topic_regex.clone()),
                 "route.topic.replacement" => Some(connector.router.topic_replacement.clone()),

@@ -14,6 +14,7 @@ const UNSAFE_FILES: &[(&str, &str)] = &[
 /// Tests that may sleep outside a loop that looks at a condition, each with its reason.
 const SLEEPING_TESTS: &[(&str, &str)] = &[
     ("cdc/src/connector/tests.rs", "its clock is paused: a minute passes at once, and nothing may happen in it"),
+    ("cdc/src/connector/tests/exactly_once.rs", "its clock is paused, too"),
     ("tests/chaos/fault.rs", "how long a thing goes wrong is part of what goes wrong"),
     ("tests/chaos/story.rs", "how long a thing goes wrong is part of what goes wrong"),
     ("tests/tests/crashes/production.rs", "Postgres' time-out is to pass, and a broker is to be away for a while"),

@@ -39,7 +39,7 @@ pub(crate) struct KafkaPublisher {
 
 enum KafkaProducer {
     Idempotent(Producer),
-    Transactional(Transactions),
+    Transactional(Box<Transactions>),
 }
 
 /// One record's delivery.
@@ -88,7 +88,7 @@ impl Cluster for KafkaCluster {
             Delivery::ExactlyOnce => {
                 let transactions = Transactions::take_over(&client, &topics, source, self.producer_config()).await;
                 match transactions {
-                    Ok(transactions) => KafkaProducer::Transactional(transactions),
+                    Ok(transactions) => KafkaProducer::Transactional(Box::new(transactions)),
                     Err(error) => {
                         client.shutdown().await;
                         return Err(error);
