@@ -14,18 +14,22 @@ use crate::scene::Scene;
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slot_that_a_crash_of_postgres_set_back_repeats_nothing() -> Result<()> {
     let mut scene = Scene::set().await?;
-    for _ in 0..2 {
+    // Now and then Postgres has just written the slot's position for a reason of its own; then it is tried again.
+    let mut was_set_back = 0;
+    for _ in 0..8 {
         scene.events_arrive(200).await?;
-        // A slot's position is on disk only since the last checkpoint.
         let before = scene.confirmed().await?;
         scene.kill_connector().await?;
         scene.postgres.kill()?;
         scene.postgres.restart().await?;
-        let after = scene.confirmed().await?;
-        assert!(after < before, "the crash is to set the slot back, from {before}, and it stands at {after}");
+        was_set_back += usize::from(scene.confirmed().await? < before);
         scene.restart_connector()?;
         scene.events_arrive(100).await?;
+        if was_set_back == 2 {
+            break;
+        }
     }
+    assert_eq!(was_set_back, 2, "the crashes are to set the slot back");
     scene.end().await
 }
 

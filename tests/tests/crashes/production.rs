@@ -60,7 +60,9 @@ async fn a_broker_that_is_away_is_said_once_and_all_comes_when_it_is_back() -> R
     let (away, back) = ("waiting for the broker", "the broker is back");
     let before = (count(&scene, away), count(&scene, back));
     scene.broker.kill().await?;
-    wait_for("the connector to say so", || async { Ok((count(&scene, away) > before.0).then_some(())) }).await?;
+    wait_for("the connector to say so", || async { Ok((count(&scene, away) > before.0).then_some(())) })
+        .await
+        .with_context(|| scene.connector.log())?;
     // Rows, and attempts to connect, that would each have something to say.
     scene.writers.more(1_000).await?;
     tokio::time::sleep(Duration::from_secs(5)).await;

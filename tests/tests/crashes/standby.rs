@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use pillion_tests::proxy::{END_TXN, Fault, Proxy};
 use pillion_tests::waiting::wait_for;
 
-use crate::scene::{Scene, connector};
+use crate::scene::{Scene, connector, wait_for_slot};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_standby_takes_over_from_a_killed_connector() -> Result<()> {
@@ -58,7 +58,8 @@ async fn a_connector_cut_off_from_postgres_gives_way_to_the_standby() -> Result<
     let proxy = Proxy::raw(address.parse()?).await?;
     scene.connector.terminate().await?;
     scene.connector = connector(&url.replace(&address, &proxy.address().to_string()), &scene.bootstrap(), &[])?;
-    scene.events_arrive(50).await?;
+    wait_for_slot(&scene.postgres).await?;
+    scene.events_arrive(200).await?;
     let standby = connector(&url, &scene.bootstrap(), &[])?;
     proxy.hold_requests(true);
     proxy.hold_answers(true);
