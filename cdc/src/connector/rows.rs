@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::ConnectorError;
 use super::in_flight::InFlightRow;
 use super::row::RowPosition;
-use super::stream::{Ended, Stream};
+use super::stream::{Ended, SILENCE, Stream};
 use super::tables::Table;
 use crate::causes;
 use crate::config::{Delivery, OnError};
@@ -167,7 +167,8 @@ impl<S: ReplicationSession, P: Publisher> Stream<'_, S, P> {
             .and_then(|transaction| self.relay.start(&mut event, &position, commit_time_micros, &transaction.rows));
         let bytes = event.size();
         let wants_acknowledgement = span.is_some() || self.refusals.is_searching();
-        match self.publisher.send(event, wants_acknowledgement).await {
+        let sent = self.broker.patiently(SILENCE, self.publisher.send(event, wants_acknowledgement)).await;
+        match sent {
             Ok(acknowledgement) => {
                 let split = position.ordinal.is_multiple_of(ROWS_BETWEEN_LOOKS);
                 let row = (position.commit_lsn, position.ordinal);
@@ -196,7 +197,7 @@ impl<S: ReplicationSession, P: Publisher> Stream<'_, S, P> {
         if self.known_topics.contains(&**topic) {
             return Ok(());
         }
-        self.publisher.ensure_topic(topic).await?;
+        self.broker.patiently(SILENCE, self.publisher.ensure_topic(topic)).await?;
         if self.known_topics.len() >= KNOWN_TOPICS_MAX {
             self.known_topics.clear();
         }

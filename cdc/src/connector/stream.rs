@@ -33,7 +33,7 @@ const STATUS_INTERVAL: Duration = Duration::from_secs(1);
 /// Events handled without looking at anything else.
 const EVENTS_AT_ONCE: usize = 256;
 /// How long the broker may acknowledge nothing before the log says so.
-const SILENCE: Duration = Duration::from_secs(5);
+pub(super) const SILENCE: Duration = Duration::from_secs(5);
 
 /// Why streaming ended.
 pub(super) enum Ended {
@@ -66,7 +66,7 @@ pub(super) struct Stream<'a, S, P: Publisher> {
     /// Rows up to here were published by another connector, which kept no progress record.
     pub(super) published_to: Option<Lsn>,
     committed: Progress,
-    broker: &'a mut Waiting,
+    pub(super) broker: &'a mut Waiting,
     has_delivered: bool,
     /// Since when, as far as was noticed, something has been in flight without any news of it.
     waits_since: Option<Instant>,
@@ -167,7 +167,7 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
         if let Some(event) = next {
             self.handle(event.map_err(Ended::Session)?).await?;
         }
-        self.publisher.flush().await.map_err(Ended::Publisher)
+        self.broker.patiently(SILENCE, self.publisher.flush()).await.map_err(Ended::Publisher)
     }
 
     /// Takes in an outcome, and those that are there already behind it.
@@ -299,7 +299,7 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
     /// Commits everything sent so far.
     pub(super) async fn commit(&mut self) -> Result<(), Ended> {
         let reached = self.unit.take(Instant::now());
-        match self.publisher.commit(&reached.progress).await {
+        match self.broker.patiently(SILENCE, self.publisher.commit(&reached.progress)).await {
             Ok(outcome) => {
                 self.in_flight.push_commit(outcome, reached);
                 Ok(())

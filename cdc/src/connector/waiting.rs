@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use rand::Rng;
 use tokio::time::Instant;
 
@@ -45,6 +46,21 @@ impl Waiting {
         delay.mul_f64(rand::rng().random_range(0.5..=1.0))
     }
 
+    /// Waits for what the peer has to do, and says so if it takes longer than `silence`.
+    pub(super) async fn patiently<F: Future>(&mut self, silence: Duration, doing: F) -> F::Output {
+        let mut doing = std::pin::pin!(doing);
+        if let Some(done) = doing.as_mut().now_or_never() {
+            return done;
+        }
+        if let Ok(done) = tokio::time::timeout(silence, doing.as_mut()).await {
+            return done;
+        }
+        if !self.has_said() {
+            self.failed(format!("it has not answered for {} s", silence.as_secs()));
+        }
+        doing.await
+    }
+
     /// Whether the log knows that it is being waited for.
     pub(super) fn has_said(&self) -> bool {
         self.said.is_some()
@@ -75,5 +91,24 @@ mod tests {
         }
         tokio::time::advance(QUIET * 2).await;
         assert!(waiting.failed("down".to_owned()) <= DELAY_MIN);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_takes_long_is_said_once_and_waited_for() {
+        let mut waiting = Waiting::new("the broker");
+        assert_eq!(waiting.patiently(Duration::from_secs(5), async { 1 }).await, 1);
+        assert!(!waiting.has_said());
+        let soon = async {
+            tokio::time::sleep(Duration::from_secs(4)).await;
+            2
+        };
+        assert_eq!(waiting.patiently(Duration::from_secs(5), soon).await, 2);
+        assert!(!waiting.has_said());
+        let late = async {
+            tokio::time::sleep(Duration::from_secs(6)).await;
+            3
+        };
+        assert_eq!(waiting.patiently(Duration::from_secs(5), late).await, 3);
+        assert!(waiting.has_said());
     }
 }

@@ -126,9 +126,21 @@ pub(crate) async fn apply_without_slot(control: &Control, source: &Source) -> Re
     run_each(control, statements).await
 }
 
+/// A lock of this database's that whoever sets it up holds meanwhile; its number is `pillion` in hexadecimal.
+const LOCK: &str = "select pg_advisory_lock(x'70696c6c696f6e'::bigint)";
+const UNLOCK: &str = "select pg_advisory_unlock(x'70696c6c696f6e'::bigint)";
+
+/// One after another, and no two connectors at once: `CREATE … IF NOT EXISTS` fails beside itself.
 async fn run_each(control: &Control, statements: Vec<String>) -> Result<(), ControlError> {
+    control.client().batch_execute(LOCK).await?;
+    let mut outcome = Ok(());
     for statement in statements {
-        control.client().batch_execute(&statement).await?;
+        outcome = control.client().batch_execute(&statement).await;
+        if outcome.is_err() {
+            break;
+        }
     }
-    Ok(())
+    // It would be held as long as the connection, which the connector keeps.
+    control.client().batch_execute(UNLOCK).await?;
+    Ok(outcome?)
 }

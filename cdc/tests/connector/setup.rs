@@ -144,3 +144,26 @@ async fn scram_passwords_work_and_wrong_ones_are_refused_without_being_printed()
     running.stop().await?;
     Ok(())
 }
+
+#[tokio::test]
+async fn two_connectors_may_set_the_same_database_up_at_once() -> Result<()> {
+    for _ in 0..5 {
+        let server = Server::start().await?;
+        let recorder = Recorder::default();
+        let both = [start(config(&server), &recorder), start(config(&server), &recorder)];
+        let state = |at: usize| {
+            let running = &both[at];
+            assert!(!running.task.is_finished(), "{:?}", running.status.snapshot());
+            running.status.snapshot().state
+        };
+        until("one to stream and the other to stand by", || {
+            let states = [state(0), state(1)];
+            states.contains(&State::Streaming) && states.contains(&State::Standby)
+        })
+        .await;
+        for running in both {
+            running.stop().await?;
+        }
+    }
+    Ok(())
+}
