@@ -13,6 +13,8 @@ use super::member::{commit, coordinator};
 use super::support::{Client, TestBroker, create_topic, eventually};
 
 const GROUP: &str = "saga";
+/// The leader epoch a consumer commits: its own, whatever the broker's is.
+const EPOCH: i32 = 7;
 /// The first version with which the group's partition needs no adding.
 const ADDS: i16 = 5;
 
@@ -58,10 +60,14 @@ impl Producer {
     }
 
     fn commit(&self, client: &mut Client, offset: i64) -> i16 {
+        self.commit_noting(client, offset, "noted")
+    }
+
+    fn commit_noting(&self, client: &mut Client, offset: i64, metadata: &str) -> i16 {
         let partition = TxnOffsetCommitRequestPartition {
             committed_offset: offset,
-            committed_leader_epoch: 0,
-            committed_metadata: Some("noted".to_owned()),
+            committed_leader_epoch: EPOCH,
+            committed_metadata: Some(metadata.to_owned()),
             ..TxnOffsetCommitRequestPartition::default()
         };
         let topic = TxnOffsetCommitRequestTopic {
@@ -151,9 +157,24 @@ fn in_every_version_offsets_are_fetched_once_their_transaction_is_committed() {
             let fetched = fetch(&mut client, true);
             assert_eq!((fetched.error_code, fetched.committed_offset), (0, expected), "version {version}");
             // Epochs are committed from version 2 on.
-            assert_eq!(fetched.committed_leader_epoch, if version >= 2 { 0 } else { -1 });
+            assert_eq!(fetched.committed_leader_epoch, if version >= 2 { EPOCH } else { -1 });
             assert_eq!(fetched.metadata.as_deref(), Some("noted"));
         }
+    }
+}
+
+#[test]
+fn metadata_beyond_the_limit_is_too_large_and_the_transaction_goes_on() {
+    let broker = TestBroker::fresh(&[("offset.metadata.max.bytes", "8")]);
+    let mut client = coordinator(&broker);
+    let topic_id = create_topic(&mut client, "orders", 1, &[]);
+    for version in TxnOffsetCommitRequest::VERSIONS {
+        let mut producer = Producer::init(&mut client, version, topic_id);
+        producer.begin(&mut client, 5);
+        let refused = producer.commit_noting(&mut client, 6, "123456789");
+        assert_eq!(refused, ErrorCode::OffsetMetadataTooLarge.code(), "version {version}");
+        producer.end(&mut client, true);
+        assert_eq!(fetch(&mut client, true).committed_offset, 5, "version {version}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Bytes that are no requests: the connection is closed, nothing large is allocated, others notice nothing.
 
 use pillion_wire::Request;
+use pillion_wire::frame::API_VERSIONS_KEY;
 use pillion_wire::messages::{ApiVersionsRequest, MetadataRequest};
 
 use crate::support::{
@@ -64,6 +65,20 @@ fn requests_that_are_not_served_close_the_connection() {
     }
     for (key, version) in [(3, 14), (3, -1), (1, 3), (1, 19), (0, 14), (2, 0), (19, 1), (60, 3)] {
         hostile.closes(&format!("API key {key} version {version}"), &framed(key, version, &[0; 64]));
+    }
+}
+
+#[test]
+fn every_api_outside_of_its_versions_closes_the_connection() {
+    let mut hostile = Hostile::new(&[]);
+    let told = hostile.neighbour.call(&ApiVersionsRequest::default(), 0).api_keys;
+    assert!(told.len() > 40, "{told:?}");
+    // ApiVersions itself answers whatever it is asked in.
+    for api in told.iter().filter(|api| api.api_key != API_VERSIONS_KEY) {
+        for version in [api.min_version - 1, api.max_version + 1] {
+            hostile
+                .closes(&format!("API key {} version {version}", api.api_key), &framed(api.api_key, version, &[0; 64]));
+        }
     }
 }
 
