@@ -8,8 +8,8 @@ use pillion_wire::messages::{
 use pillion_wire::{Chunk, ErrorCode};
 
 use super::producer::{
-    ID, add, add_offsets, add_request, add_several, batch, broker, end_request, end_with, find_coordinator, init,
-    init_request, init_with, write, write_request,
+    ID, add, add_offsets, add_request, add_several, batch, broker, end, end_request, end_with, find_coordinator, init,
+    init_request, init_with, read_committed, write, write_request,
 };
 use super::support::{TestBroker, altered, create_topic, list_offset, produce_request};
 
@@ -173,4 +173,18 @@ fn clients_do_not_write_to_the_brokers_own_topics() {
             assert_eq!(code, ErrorCode::InvalidTopicException.code(), "{topic} {client_id}");
         }
     }
+}
+
+#[test]
+fn a_gap_in_a_transactions_sequence_is_out_of_order_and_the_transaction_may_still_be_aborted() {
+    let (_broker, mut client) = broker();
+    create_topic(&mut client, "orders", 1, &[]);
+    let producer = init(&mut client, ID, 5);
+    assert_eq!(write(&mut client, "orders", 0, batch(producer, 0, &["first"]), 12).0, 0);
+    let gap = write(&mut client, "orders", 0, batch(producer, 2, &["third"]), 12).0;
+    assert_eq!(gap, ErrorCode::OutOfOrderSequenceNumber.code());
+    let producer = end(&mut client, producer, false, 5);
+    assert_eq!(write(&mut client, "orders", 0, batch(producer, 0, &["again"]), 12).0, 0);
+    end(&mut client, producer, true, 5);
+    assert_eq!(read_committed(&mut client, "orders", 0), ["again"]);
 }
