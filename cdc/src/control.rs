@@ -138,9 +138,10 @@ impl Drop for Control {
 }
 
 /// SQLSTATE classes that pass by themselves: connection exceptions, too few resources, serialization, shutting down or
-/// starting up, input and output (PostgreSQL documentation, appendix A).
+/// starting up, input and output; and internal errors, which making several slots at the same moment can bring about
+/// (PostgreSQL documentation, appendix A).
 fn is_passing(state: &SqlState) -> bool {
-    ["08", "40", "53", "57P", "58"].iter().any(|class| state.code().starts_with(class))
+    ["08", "40", "53", "57P", "58", "XX000"].iter().any(|class| state.code().starts_with(class))
 }
 
 /// Whether the server said no for good, by SQLSTATE class: 28 (authorization) and 3D (no such database).
