@@ -3,8 +3,9 @@
 //!
 //! The format is that of `java.util.Properties.load`: a logical line is a key, a separator (`=`, `:` or blanks) and a
 //! value; `#` and `!` begin a comment; a line that ends in an odd number of backslashes goes on in the next; `\t \n \r
-//! \f \uXXXX` are escapes, any other escaped character is itself. Where Java throws (a malformed `\u`), only that entry
-//! is left out. Invariant: at most [`MAX_PROPERTIES_BYTES`] are looked at, and nothing panics.
+//! \f` and `\u` with four hexadecimal digits are escapes, any other escaped character is itself. Where Java throws (a
+//! malformed `\u`), only that entry is left out. Invariant: at most [`MAX_PROPERTIES_BYTES`] are looked at, and
+//! nothing panics.
 
 use std::fmt::Write as _;
 use std::iter::Peekable;

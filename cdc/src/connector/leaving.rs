@@ -38,7 +38,11 @@ impl<S: ReplicationSession, P: Publisher> Stream<'_, S, P> {
                 settled.err().unwrap_or(ended)
             }
             Ended::Publisher(error) if self.config.delivery == Delivery::ExactlyOnce => {
-                match self.find_refused().await {
+                let found = tokio::select! {
+                    found = self.find_refused() => found,
+                    () = cancelled.cancelled() => return Ended::Cancelled,
+                };
+                match found {
                     Some((position, reason)) => Ended::Refused(position, reason),
                     None => {
                         if matches!(error, PublishError::TransactionRefused(_)) {
@@ -58,7 +62,7 @@ impl<S: ReplicationSession, P: Publisher> Stream<'_, S, P> {
     /// The first record that was not delivered, or commit that failed; nothing after it is confirmed.
     async fn settle(&mut self) -> Result<(), Ended> {
         if !self.unit.is_empty() {
-            match self.transaction.is_some() {
+            match self.transaction.is_some() || self.is_torn {
                 true => {
                     self.in_flight.forget_uncommitted();
                     self.publisher.abort();

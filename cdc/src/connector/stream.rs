@@ -68,6 +68,8 @@ pub(super) struct Stream<'a, S, P: Publisher> {
     committed: Progress,
     pub(super) broker: &'a mut Waiting,
     has_delivered: bool,
+    /// Records that the unit counts may never have been handed to the publisher.
+    pub(super) is_torn: bool,
     /// Since when, as far as was noticed, something has been in flight without any news of it.
     waits_since: Option<Instant>,
 }
@@ -106,6 +108,7 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
             published_to,
             committed: published,
             has_delivered: false,
+            is_torn: false,
             waits_since: None,
         }
     }
@@ -140,16 +143,31 @@ impl<'a, S: ReplicationSession, P: Publisher> Stream<'a, S, P> {
                 event = self.session.next(), if self.in_flight.has_room() => tokio::select! {
                     biased;
                     handled = self.handle_all(event) => handled,
-                    () = &mut cancelled => Err(Ended::Cancelled),
+                    () = &mut cancelled => self.tear(),
                 },
                 // Looked at only when nothing of the above is ready: the stream is idle for the moment.
-                () = until(ready_at), if ready_at.is_some() => self.commit().await,
-                _ = status.tick() => self.tick().await,
+                () = until(ready_at), if ready_at.is_some() => tokio::select! {
+                    biased;
+                    committed = self.commit() => committed,
+                    () = &mut cancelled => self.tear(),
+                },
+                _ = status.tick() => tokio::select! {
+                    biased;
+                    ticked = self.tick() => ticked,
+                    () = &mut cancelled => self.tear(),
+                },
             };
             if let Err(ended) = step {
                 return ended;
             }
         }
+    }
+
+    /// Cancelled while records were being handed over: which of them were is not known, so none of what is not
+    /// committed may be any more.
+    fn tear(&mut self) -> Result<(), Ended> {
+        self.is_torn = true;
+        Err(Ended::Cancelled)
     }
 
     /// Handles an event, and those that are there already behind it: looking at everything else costs more than most

@@ -141,6 +141,7 @@ async fn run_each(control: &Control, statements: Vec<String>) -> Result<(), Cont
         }
     }
     // It would be held as long as the connection, which the connector keeps.
-    control.client().batch_execute(UNLOCK).await?;
-    Ok(outcome?)
+    let unlocked = control.client().batch_execute(UNLOCK).await;
+    // The first reason is the one that matters.
+    Ok(outcome.and(unlocked)?)
 }

@@ -88,7 +88,8 @@ pub trait Publisher: Send + Sync {
         wants_acknowledgement: bool,
     ) -> impl Future<Output = Result<Option<Self::Acknowledgement>, PublishError>> + Send;
 
-    /// Has what was sent on its way: a publisher may gather records until this is called, or a commit.
+    /// Has what was sent on its way: a publisher may gather records until this is called, or a commit. Dropped halfway,
+    /// this as well as sending may have lost any of what was sent since the last commit: abort then.
     ///
     /// # Errors
     /// [`PublishError`].

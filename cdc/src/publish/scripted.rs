@@ -55,6 +55,10 @@ pub(crate) struct ScriptedCluster {
     pub(crate) topics: Arc<Mutex<Vec<String>>>,
     /// Nobody answers.
     pub(crate) is_away: bool,
+    /// What is flushed never leaves, and is gone when that is given up.
+    pub(crate) flushes_hang: Arc<Mutex<bool>>,
+    /// Flushes that hang.
+    pub(crate) hanging: Arc<Mutex<usize>>,
 }
 
 pub(crate) struct ScriptedPublisher {
@@ -154,6 +158,11 @@ impl Publisher for ScriptedPublisher {
     }
 
     async fn flush(&mut self) -> Result<(), PublishError> {
+        if *self.cluster.flushes_hang.lock() {
+            self.open.clear();
+            *self.cluster.hanging.lock() += 1;
+            std::future::pending::<()>().await;
+        }
         Ok(())
     }
 

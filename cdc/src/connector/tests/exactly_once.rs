@@ -62,6 +62,17 @@ async fn nothing_is_confirmed_before_the_outcome() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn stopped_while_records_are_handed_over_commits_none_of_them() {
+    let running = exactly_once(vec![Ok(transactions(&["a", "b"]))], &[], &[], OnError::Stop);
+    *running.cluster.flushes_hang.lock() = true;
+    running.until(|running| *running.cluster.hanging.lock() > 0).await;
+    let cluster = running.cluster.clone();
+    running.stop().await.unwrap();
+    assert_eq!(*cluster.progress.lock(), None, "rows that may not have been sent would count as published");
+    assert!(cluster.stored.lock().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_lost_answer_to_a_commit_repeats_nothing() {
     let sessions = || vec![Ok(transactions(&["a", "b"])), Ok(transactions(&["a", "b", "c"]))];
     let running = exactly_once(sessions(), &[], &[CommitVerdict::LoseAnswer], OnError::Stop);
