@@ -1,7 +1,9 @@
 //! What both programs share: their command line, traces that go nowhere but into the rows, and the Kafka consumer.
 //!
-//!     PROGRAM write POSTGRES ORDERS                  places orders; every fifth is rolled back
-//!     PROGRAM read POSTGRES BOOTSTRAP GROUP RECORDS  takes payment for each once; ends after so many records
+//! ```text
+//! PROGRAM write POSTGRES ORDERS                  places orders; every fifth is rolled back
+//! PROGRAM read POSTGRES BOOTSTRAP GROUP RECORDS  takes payment for each once; ends after so many records
+//! ```
 //!
 //! Both print `event id <tab> traceparent`: of each event committed, and of each acted upon.
 
