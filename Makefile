@@ -5,7 +5,7 @@ CARGO ?= cargo
 BUILD := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-needs lint format bench bench-cdc backlog bench-zero-copy build-bench simulate fuzz outbox-examples suites outgrow chaos-cdc
+.PHONY: help demo build test test-needs lint format bench bench-cdc backlog bench-zero-copy build-bench simulate fuzz outbox-examples suites outgrow chaos-cdc browser-tests trace-tests
 
 help: ## List what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 18
@@ -56,6 +56,14 @@ simulate: ## The log against a plain model on a failing disk, until it breaks; S
 
 fuzz: ## Whatever reads bytes from outside against bytes of all kinds, a minute each; FUZZ_SECONDS=60
 	@CARGO="$(CARGO)" FUZZ_SECONDS="$(FUZZ_SECONDS)" FUZZ_TARGETS="$(FUZZ_TARGETS)" bash fuzz/run.sh
+
+browser-tests: ## The pages as headless Chromium shows them; SCREENSHOTS=dir keeps pictures
+	$(CARGO) build --package pillion --package pillion-saga --bins
+	python3 tests/browser/traces.py $(BUILD)/debug/pillion $(SCREENSHOTS)
+
+trace-tests: ## The demo's traces through a real collector into a real Jaeger; JAEGER=path, COLLECTOR=path
+	$(CARGO) build --package pillion --package pillion-saga --bins
+	JAEGER="$(JAEGER)" COLLECTOR="$(COLLECTOR)" python3 tests/tracing/run.py $(BUILD)/debug/pillion
 
 outbox-examples: ## The outbox programs that fetch packages: Rust with sqlx, Python, Go, Node.js, Java; ONLY=go
 	$(CARGO) build --package pillion

@@ -19,6 +19,7 @@ use crate::handlers::fetch::FetchState;
 use crate::log::{Log, LogConfig, LogError};
 use crate::network::RequestMemory;
 use crate::partition::{Partition, PartitionShared};
+use crate::spans::BrokerSpans;
 use crate::topic_config::{TopicConfig, TopicConfigError, TopicValues};
 use crate::transactions::coordinator::TransactionCoordinator;
 
@@ -44,6 +45,8 @@ pub(crate) struct BrokerState {
     pub(crate) fetches: FetchState,
     /// What requests that are being received or worked on may take.
     pub(crate) request_memory: RequestMemory,
+    /// Spans of produced batches.
+    pub(crate) spans: BrokerSpans,
     /// Held while topics are made or deleted: one change at a time.
     topic_changes: Mutex<()>,
     checkpoint_files: CheckpointFiles,
@@ -121,6 +124,7 @@ impl BrokerState {
             TransactionCoordinator::new((&config).into(), for_markers, of_offsets, partitions.leader_epoch);
         let fetches = FetchState::new(&config);
         let request_memory = RequestMemory::new(config.queued_request_bytes_max);
+        let spans = BrokerSpans::new(settings.config());
         Self {
             config,
             settings: Settings::new(settings),
@@ -133,6 +137,7 @@ impl BrokerState {
             transactions,
             fetches,
             request_memory,
+            spans,
             topic_changes,
             checkpoint_files,
         }

@@ -31,13 +31,14 @@ mod maintenance;
 mod network;
 mod opening;
 mod partition;
+mod spans;
 mod start;
 mod sync;
 mod topic_config;
 mod transactions;
 
 pub use catalogue::CatalogueError;
-pub use config::{BrokerConfig, ConfigError, Durability, ListenerConfig};
+pub use config::{BrokerConfig, BrokerSpanMode, ConfigError, Durability, ListenerConfig};
 pub use data_directory::DataDirectoryError;
 pub use disk::{Disk, DiskFile, Entry, HeldSyncs, MappedFile, RealDisk, SimulatedDisk, Space};
 pub use kafka_directory::{AdoptionError, MetadataRecordError};

@@ -75,6 +75,7 @@ impl BrokerState {
         let node_id = (scope == Scope::ThisBroker).then_some(self.config.node_id);
         let entries = settings.entries(scope).iter().map(|(key, value)| (*key, value.as_str()));
         self.catalogue.put_broker_config(node_id, entries)?;
+        self.spans.apply(settings.config());
         self.settings.put(settings);
         let defaults = self.topic_defaults();
         let changed = |topic: &Arc<Topic>| {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use pillion_broker::BrokerConfig;
+use pillion_broker::{BrokerConfig, BrokerSpanMode};
 use pillion_cdc::{ConnectorConfig, State, Status, TableName};
 use pillion_client::{Assignment, Client, ClientConfig, Consumer, ConsumerConfig, ErrorCode, NewTopic, Offset};
 use tokio_postgres::NoTls;
@@ -114,7 +114,11 @@ pub(super) async fn set_up(started: &mut Started, options: DemoOptions, programs
 
     let step = Step::begin();
     let status = Status::default();
-    let configuration = configuration(&directory.join("broker"), &options.listen, &database_url, status.clone())?;
+    let mut configuration = configuration(&directory.join("broker"), &options.listen, &database_url, status.clone())?;
+    // Whoever looks at a trace sees the broker's part of the time, too.
+    if let Some(broker) = configuration.broker.as_mut().filter(|_| options.traces.is_some()) {
+        broker.span_mode = BrokerSpanMode::Sampled;
+    }
     let sidecar = started.sidecar.insert(Sidecar::start(configuration).await?);
     let broker = sidecar.broker_address().context("the broker has an address")?.to_string();
     tokio::select! {

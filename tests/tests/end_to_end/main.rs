@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod broker_spans;
 mod clients;
 mod command_line;
 mod consumed;
