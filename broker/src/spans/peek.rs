@@ -25,12 +25,13 @@ pub(super) fn sampled(header: &BatchHeader, batch: &Bytes) -> Vec<SpanContext> {
     let body = batch.slice(HEADER_BYTES..);
     let mut reader = Reader::new(&body);
     let propagators = Propagators::in_force();
+    let mut candidates = [("", None); CANDIDATES_MAX];
     for _ in 0..header.record_count {
-        let Ok((count, candidates)) = next_record(&mut reader) else { break };
+        let Ok(count) = next_record(&mut reader, &mut candidates) else { break };
         if count == 0 {
             continue;
         }
-        let context = propagators.extract(candidates.into_iter().take(count)).into_context();
+        let context = propagators.extract(candidates[..count].iter().copied()).into_context();
         if let Some(context) = context.filter(|context| context.traceparent.is_sampled()) {
             found.push(context.to_span_context());
             if found.len() == CONTEXTS_MAX {
@@ -41,9 +42,11 @@ pub(super) fn sampled(header: &BatchHeader, batch: &Bytes) -> Vec<SpanContext> {
     found
 }
 
-/// Steps over one record; the headers of it that may tell of a trace.
-fn next_record<'a>(reader: &mut Reader<'a>) -> Result<(usize, [Candidate<'a>; CANDIDATES_MAX]), DecodeError> {
-    let mut candidates = [("", None); CANDIDATES_MAX];
+/// Steps over one record, and puts the headers of it that may tell of a trace in front; answers how many they are.
+fn next_record<'a>(
+    reader: &mut Reader<'a>,
+    candidates: &mut [Candidate<'a>; CANDIDATES_MAX],
+) -> Result<usize, DecodeError> {
     let mut count = 0;
     reader.get_varint()?;
     reader.get_i8()?;
@@ -59,7 +62,7 @@ fn next_record<'a>(reader: &mut Reader<'a>) -> Result<(usize, [Candidate<'a>; CA
             count += 1;
         }
     }
-    Ok((count, candidates))
+    Ok(count)
 }
 
 fn may_tell(name: &[u8]) -> bool {
