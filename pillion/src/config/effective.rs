@@ -2,6 +2,7 @@
 
 use pillion_cdc::ConnectorConfig;
 use pillion_client::SecurityConfig;
+use pillion_console::ConsoleConfig;
 
 use super::connectors::{DEFAULT_BOOTSTRAP, NO_DATABASE, NamedConnector};
 use super::keys::{self, Part};
@@ -97,6 +98,14 @@ fn default_of(key: &str, part: Part, configuration: &Configuration) -> Option<St
                 _ => None,
             }
         }
+        Part::Process => match key {
+            ConsoleConfig::LISTEN => {
+                Some(configuration.console.listen.clone().unwrap_or_else(|| "none".to_owned()))
+            }
+            ConsoleConfig::ALLOW_WRITES => Some(configuration.console.allow_writes.to_string()),
+            ConsoleConfig::TRACE_URL => configuration.console.trace_url.clone(),
+            _ => None,
+        },
         Part::Connector => {
             let standard;
             let connector = match &configuration.connector {

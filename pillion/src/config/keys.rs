@@ -9,6 +9,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use pillion_broker::BrokerConfig;
 use pillion_cdc::TopicCreation;
 use pillion_client::SecurityConfig;
+use pillion_console::ConsoleConfig;
 
 use super::named;
 
@@ -19,6 +20,8 @@ pub(crate) enum Part {
     Broker,
     /// The outbox connector.
     Connector,
+    /// The process, whatever runs in it.
+    Process,
 }
 
 /// Where the broker keeps its data (Kafka's name).
@@ -131,7 +134,8 @@ static KEYS: LazyLock<Vec<(&'static str, Part)>> = LazyLock::new(|| {
     let broker_table = BrokerConfig::new("", "").settings().into_iter().map(|(key, _)| key);
     let broker = OWN_BROKER_KEYS.into_iter().chain(broker_table).map(|key| (key, Part::Broker));
     let connector = CONNECTOR_KEYS.into_iter().chain(ROUTER_KEYS).chain(SecurityConfig::KEYS);
-    broker.chain(connector.map(|key| (key, Part::Connector))).collect()
+    let process = ConsoleConfig::KEYS.map(|key| (key, Part::Process));
+    broker.chain(connector.map(|key| (key, Part::Connector))).chain(process).collect()
 });
 
 /// Every key, the broker's first.

@@ -132,7 +132,11 @@ impl Layers {
         };
         match part {
             Some(part) if !parts.contains(&part) => {
-                let owner = if part == Part::Broker { "the broker" } else { "the outbox connector" };
+                let owner = match part {
+                    Part::Broker => "the broker",
+                    Part::Connector => "the outbox connector",
+                    Part::Process => "pillion itself",
+                };
                 self.problems.push(format!("--set {key}: this is for {owner}, which this command does not run"));
             }
             _ => self.add(key, value.trim().to_owned(), origin),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use pillion_broker::BrokerConfig;
 use pillion_cdc::ConnectorConfig;
+use pillion_console::ConsoleConfig;
 
 use super::connectors::{self, NamedConnector};
 use super::keys::{self, Part};
@@ -29,7 +30,7 @@ impl Parts {
     /// For [`Layers::add_set`].
     pub(crate) fn list(self) -> Vec<Part> {
         let broker = self.broker.then_some(Part::Broker);
-        broker.into_iter().chain(self.connector.then_some(Part::Connector)).collect()
+        broker.into_iter().chain(self.connector.then_some(Part::Connector)).chain([Part::Process]).collect()
     }
 }
 
@@ -45,6 +46,8 @@ pub(crate) struct Configuration {
     pub(crate) named_connectors: Vec<NamedConnector>,
     /// Whether `bootstrap.servers` was given; if not, a broker of our own takes its place.
     pub(crate) is_bootstrap_given: bool,
+    /// Metrics, health and the page.
+    pub(crate) console: ConsoleConfig,
     /// What a person should know before it starts.
     pub(crate) warnings: Vec<String>,
 }
@@ -63,9 +66,10 @@ impl Configuration {
             true => connectors::read(&reader.settings, &named, &mut reader.problems),
             false => (None, Vec::new()),
         };
+        let console = reader.console();
         let is_bootstrap_given = reader.settings.contains_key(keys::BOOTSTRAP_SERVERS);
         ConfigurationError::unless_none(reader.problems)?;
-        Ok(Self { broker, connector, named_connectors, is_bootstrap_given, warnings: reader.warnings })
+        Ok(Self { broker, connector, named_connectors, is_bootstrap_given, console, warnings: reader.warnings })
     }
 }
 
@@ -84,6 +88,17 @@ impl Reader {
         for (key, setting) in self.settings.iter().filter(|(key, _)| known.contains(key)) {
             if let Err(error) = config.set(key, &setting.value) {
                 self.problems.push(format!("{error} ({})", setting.origin));
+            }
+        }
+        config
+    }
+
+    fn console(&mut self) -> ConsoleConfig {
+        let mut config = ConsoleConfig::default();
+        for key in ConsoleConfig::KEYS {
+            let Some(setting) = self.settings.get(key) else { continue };
+            if let Err(error) = config.set(key, &setting.value) {
+                self.problems.push(format!("{key} ({}): {error}", setting.origin));
             }
         }
         config
