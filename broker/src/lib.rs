@@ -38,7 +38,7 @@ mod topic_config;
 mod transactions;
 
 pub use catalogue::CatalogueError;
-pub use config::{BrokerConfig, ConfigError, Durability, ListenerConfig};
+pub use config::{BrokerConfig, ConfigError, Durability, ListenerConfig, SettingDescription};
 pub use data_directory::DataDirectoryError;
 pub use disk::{Disk, DiskFile, Entry, HeldSyncs, MappedFile, RealDisk, SimulatedDisk, Space};
 pub use kafka_directory::{AdoptionError, MetadataRecordError};

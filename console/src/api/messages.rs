@@ -103,20 +103,26 @@ pub(super) async fn browse(State(api): State<Api>, Query(asked): Query<Asked>) -
 /// Answers `/api/message`.
 pub(super) async fn one(State(api): State<Api>, Query(asked): Query<One>) -> Result<Json<Value>, ApiError> {
     let client = api.cluster.get().await?;
+    let record = read(&client, asked.topic, asked.partition, asked.offset).await?;
+    Ok(Json(payload::record(&record, payload::ALONE)))
+}
+
+/// The record at an offset.
+pub(super) async fn read(
+    client: &Client,
+    topic: String,
+    partition: i32,
+    offset: i64,
+) -> Result<ConsumedRecord, ApiError> {
     let mut consumer = client.consumer(settings());
-    let (topic, partition, start) = (asked.topic.clone(), asked.partition, Offset::At(asked.offset));
-    consumer.assign(vec![Assignment { topic, partition, start }]).await?;
+    consumer.assign(vec![Assignment { topic: topic.clone(), partition, start: Offset::At(offset) }]).await?;
     let began = Instant::now();
     while began.elapsed() < SEARCH_MAX {
-        let records = consumer.poll(POLL_MAX).await?;
-        if let Some(record) = records.iter().find(|record| record.offset >= asked.offset) {
-            if record.offset == asked.offset {
-                return Ok(Json(payload::record(record, payload::ALONE)));
-            }
-            break;
-        }
-        if consumer.high_watermark(&asked.topic, partition).is_some_and(|end| end <= asked.offset) {
-            break;
+        match consumer.poll(POLL_MAX).await?.into_iter().find(|record| record.offset >= offset) {
+            Some(record) if record.offset == offset => return Ok(record),
+            Some(_) => break,
+            None if consumer.high_watermark(&topic, partition).is_some_and(|end| end <= offset) => break,
+            None => {}
         }
     }
     Err(ApiError::missing("there is no record at this offset: it was deleted, compacted, or is none of a consumer's"))

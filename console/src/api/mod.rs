@@ -7,6 +7,7 @@
 mod broker;
 mod cluster;
 mod connectors;
+mod dead_letters;
 mod error;
 mod groups;
 mod messages;
@@ -18,7 +19,7 @@ mod topics;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, post};
 
 use crate::config::ConsoleConfig;
 use crate::history::History;
@@ -53,6 +54,7 @@ impl Api {
             .route("/api/group", get(groups::describe))
             .route("/api/connectors", get(connectors::list))
             .route("/api/connector", get(connectors::describe))
+            .route("/api/dead-letters/replay", post(dead_letters::replay))
             .route("/api/broker", get(broker::describe))
             .with_state(self)
     }

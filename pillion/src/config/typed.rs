@@ -12,11 +12,6 @@ use super::layers::{Layers, Origin, Said, Setting, Settings};
 use super::listeners;
 use super::problem::ConfigurationError;
 
-/// Where the broker keeps its data unless told otherwise.
-const DEFAULT_DATA_DIR: &str = "pillion-data";
-/// Kafka's port, on this machine only: nobody else gets in until asked.
-const DEFAULT_LISTENER: &str = "PLAINTEXT://127.0.0.1:9092";
-
 /// Which parts of pillion a command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parts {
@@ -59,8 +54,8 @@ impl Configuration {
     /// # Errors
     /// Every problem at once.
     pub(crate) fn read(layers: Layers, parts: Parts) -> Result<Self, ConfigurationError> {
-        let (Said { plain, named }, problems) = layers.into_parts();
-        let mut reader = Reader { settings: plain, problems, warnings: Vec::new() };
+        let (Said { plain, named }, problems, warnings) = layers.into_parts();
+        let mut reader = Reader { settings: plain, problems, warnings };
         let broker = parts.broker.then(|| reader.broker());
         let (connector, named_connectors) = match parts.connector {
             true => connectors::read(&reader.settings, &named, &mut reader.problems),
@@ -105,7 +100,7 @@ impl Reader {
     }
 
     fn data_directory(&mut self) -> PathBuf {
-        let Some(setting) = self.settings.get(keys::LOG_DIRS) else { return PathBuf::from(DEFAULT_DATA_DIR) };
+        let Some(setting) = self.settings.get(keys::LOG_DIRS) else { return PathBuf::from(keys::DEFAULT_DATA_DIR) };
         if setting.value.contains(',') || setting.value.is_empty() {
             self.problems.push(format!("log.dirs ({}): expected exactly one directory", setting.origin));
         }
@@ -113,7 +108,7 @@ impl Reader {
     }
 
     fn listeners(&mut self, config: &mut BrokerConfig) {
-        let default = Setting { value: DEFAULT_LISTENER.to_owned(), origin: Origin::Default };
+        let default = Setting { value: keys::DEFAULT_LISTENER.to_owned(), origin: Origin::Default };
         let given = self.settings.get(keys::LISTENERS).unwrap_or(&default);
         let advertised = self.settings.get(keys::ADVERTISED_LISTENERS);
         match listeners::read(given, advertised, listeners::resolvable_host_name) {
