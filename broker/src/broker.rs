@@ -18,6 +18,7 @@ use crate::config::{BrokerConfig, DynamicConfigError, Settings, SettingsInForce}
 use crate::groups::coordinator::GroupCoordinator;
 use crate::handlers::fetch::FetchState;
 use crate::log::{Log, LogConfig, LogError};
+use crate::metrics::Metrics;
 use crate::network::RequestMemory;
 use crate::partition::{Partition, PartitionShared};
 use crate::topic_config::{TopicConfig, TopicConfigError, TopicValues};
@@ -46,6 +47,8 @@ pub(crate) struct BrokerState {
     pub(crate) fetches: FetchState,
     /// What requests that are being received or worked on may take.
     pub(crate) request_memory: RequestMemory,
+    /// What is counted.
+    pub(crate) metrics: Arc<Metrics>,
     /// Held while topics are made, changed or deleted: one change at a time.
     topic_changes: Mutex<Leftovers>,
     checkpoint_files: CheckpointFiles,
@@ -123,6 +126,7 @@ impl BrokerState {
             TransactionCoordinator::new((&config).into(), for_markers, of_offsets, partitions.leader_epoch);
         let fetches = FetchState::new(&config);
         let request_memory = RequestMemory::new(config.queued_request_bytes_max);
+        let metrics = Arc::clone(&partitions.metrics);
         Self {
             config,
             settings: Settings::new(settings),
@@ -135,6 +139,7 @@ impl BrokerState {
             transactions,
             fetches,
             request_memory,
+            metrics,
             topic_changes,
             checkpoint_files,
         }

@@ -28,6 +28,7 @@ mod leader_epoch;
 mod list_offsets;
 mod listeners;
 mod log_life;
+mod observed;
 mod one_node;
 mod overload;
 mod partitions_added;

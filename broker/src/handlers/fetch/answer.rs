@@ -111,6 +111,7 @@ pub(super) fn send(responder: Responder, origin: &Origin, mut search: Search, sl
     let isolation = search.isolation;
     let mut topic = None;
     for place in search.places.into_iter().filter(|place| place.is_told) {
+        place.count_bytes();
         let same = topic.as_ref().is_some_and(|topic| place.wanted.topic.is_same(topic));
         if !same {
             let wanted = &place.wanted.topic;
