@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use pillion_broker::BrokerConfig;
 use pillion_cdc::ConnectorConfig;
+use pillion_trace_context::telemetry;
 
 use super::connectors::{self, NamedConnector};
 use super::keys::{self, Part};
@@ -40,6 +41,8 @@ pub(crate) struct Configuration {
     pub(crate) named_connectors: Vec<NamedConnector>,
     /// Whether `bootstrap.servers` was given; if not, a broker of our own takes its place.
     pub(crate) is_bootstrap_given: bool,
+    /// `log.level`, if it was given.
+    pub(crate) log_level: Option<String>,
     /// What a person should know before it starts.
     pub(crate) warnings: Vec<String>,
 }
@@ -59,8 +62,9 @@ impl Configuration {
             false => (None, Vec::new()),
         };
         let is_bootstrap_given = reader.settings.contains_key(keys::BOOTSTRAP_SERVERS);
+        let log_level = reader.log_level();
         ConfigurationError::unless_none(reader.problems)?;
-        Ok(Self { broker, connector, named_connectors, is_bootstrap_given, warnings: reader.warnings })
+        Ok(Self { broker, connector, named_connectors, is_bootstrap_given, log_level, warnings: reader.warnings })
     }
 }
 
@@ -82,6 +86,14 @@ impl Reader {
             }
         }
         config
+    }
+
+    fn log_level(&mut self) -> Option<String> {
+        let setting = self.settings.get(keys::LOG_LEVEL)?;
+        if let Err(reason) = telemetry::check_log_filter(&setting.value) {
+            self.problems.push(format!("log.level ({}): {reason}", setting.origin));
+        }
+        Some(setting.value.clone())
     }
 
     fn data_directory(&mut self) -> PathBuf {

@@ -170,6 +170,7 @@ fn configuration(data: &Path, listen: &str, database_url: &str, status: Status) 
         connector: Some(connector),
         named_connectors: Vec::new(),
         is_bootstrap_given: false,
+        log_level: None,
         warnings: Vec::new(),
     })
 }
