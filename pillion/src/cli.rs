@@ -15,6 +15,7 @@ mod doctor;
 mod duration;
 mod flags;
 mod group;
+mod health;
 mod log;
 mod outbox;
 mod process;
@@ -63,6 +64,7 @@ enum Command {
     Outbox(outbox::Arguments),
     DeadLetter(dead_letter::Arguments),
     Doctor(doctor::Arguments),
+    Health(health::Arguments),
     Topic(topic::Arguments),
     Group(group::Arguments),
     Produce(produce::Arguments),
@@ -84,6 +86,7 @@ impl CommandLine {
             Command::Outbox(arguments) => arguments.execute(),
             Command::DeadLetter(arguments) => arguments.execute(),
             Command::Doctor(arguments) => arguments.execute(),
+            Command::Health(arguments) => arguments.execute(),
             Command::Topic(arguments) => arguments.execute(),
             Command::Group(arguments) => arguments.execute(),
             Command::Produce(arguments) => arguments.execute(),
