@@ -8,17 +8,21 @@ mod cdc;
 mod config;
 mod connectors;
 mod consume;
+mod dead_letter;
 mod demo;
 mod dev;
 mod doctor;
 mod duration;
 mod flags;
+mod group;
+mod health;
 mod log;
 mod outbox;
 mod process;
 mod produce;
 mod run;
 mod security;
+mod status;
 mod text;
 mod topic;
 
@@ -58,11 +62,15 @@ enum Command {
     Dev(dev::Arguments),
     Demo(demo::Arguments),
     Outbox(outbox::Arguments),
+    DeadLetter(dead_letter::Arguments),
     Doctor(doctor::Arguments),
+    Health(health::Arguments),
     Topic(topic::Arguments),
+    Group(group::Arguments),
     Produce(produce::Arguments),
     Consume(consume::Arguments),
     Log(log::Arguments),
+    Status(status::Arguments),
     Config(config::Arguments),
 }
 
@@ -76,11 +84,15 @@ impl CommandLine {
             Command::Dev(arguments) => arguments.execute(),
             Command::Demo(arguments) => arguments.execute(),
             Command::Outbox(arguments) => arguments.execute(),
+            Command::DeadLetter(arguments) => arguments.execute(),
             Command::Doctor(arguments) => arguments.execute(),
+            Command::Health(arguments) => arguments.execute(),
             Command::Topic(arguments) => arguments.execute(),
+            Command::Group(arguments) => arguments.execute(),
             Command::Produce(arguments) => arguments.execute(),
             Command::Consume(arguments) => arguments.execute(),
             Command::Log(arguments) => arguments.execute(),
+            Command::Status(arguments) => arguments.execute(),
             Command::Config(arguments) => arguments.execute(),
         }
     }

@@ -25,6 +25,7 @@ mod log_line;
 mod metric_pipeline;
 mod otlp_http;
 mod pipeline;
+mod repeats;
 mod settings;
 mod span_queue;
 mod tls;
@@ -52,6 +53,9 @@ static DECIDED_TRACER: OnceLock<SdkTracer> = OnceLock::new();
 
 /// The process's meter, once [`init`] has started an export of metrics.
 static METER: OnceLock<Meter> = OnceLock::new();
+
+/// Puts another filter of log lines in place, once [`init`] has set logs up.
+static LOG_FILTER: OnceLock<layers::ReplaceFilter> = OnceLock::new();
 
 /// Why telemetry could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -144,12 +148,13 @@ pub fn init_with(settings: &TelemetrySettings) -> Result<TelemetryGuard, Telemet
     settings.propagators.put_in_force();
     let pipeline = SpanPipeline::start(settings)?;
     let metrics = MetricPipeline::start(settings)?;
-    let (logs, filter_warning) = layers::logs(settings);
+    let (logs, replace_filter, filter_warning) = layers::logs(settings);
     tracing_subscriber::registry()
         .with(pipeline.as_ref().map(SpanPipeline::layer))
         .with(logs)
         .try_init()
         .map_err(|_| TelemetryError::AlreadyInitialised)?;
+    LOG_FILTER.get_or_init(|| replace_filter);
     for warning in settings.warnings.iter().chain(&filter_warning) {
         tracing::warn!("{warning}");
     }
@@ -167,6 +172,23 @@ pub fn init_with(settings: &TelemetrySettings) -> Result<TelemetryGuard, Telemet
         opentelemetry::global::set_meter_provider(metrics.provider().clone());
     }
     Ok(TelemetryGuard { pipeline, metrics })
+}
+
+/// Checks a filter of log lines, as `info,pillion_cdc=debug`.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn check_log_filter(filter: &str) -> Result<(), String> {
+    layers::parsed(filter).map(drop)
+}
+
+
+/// Puts another filter of log lines in place while the program runs; nothing where no logs were set up.
+///
+/// # Errors
+/// As [`check_log_filter`]; the one before stays.
+pub fn set_log_filter(filter: &str) -> Result<(), String> {
+    LOG_FILTER.get().map_or(Ok(()), |replace| replace(filter))
 }
 
 /// The process's tracer for hot paths, or `None` where nothing is exported. One atomic load.
