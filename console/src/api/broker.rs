@@ -26,9 +26,7 @@ pub(super) async fn describe(State(api): State<Api>) -> Result<Json<Value>, ApiE
     let watched = api.watched.clone();
     let looked = tokio::task::spawn_blocking(move || watched.broker().and_then(|broker| broker.snapshot(LIMITS))).await;
     let counted = looked.map_err(|error| ApiError::upstream(&error))?;
-    let broker = |broker: &BrokerDescription| {
-        json!({ "id": broker.id, "host": broker.host, "port": broker.port, "rack": broker.rack })
-    };
+    let broker = |broker: &BrokerDescription| json!({ "id": broker.id, "host": broker.host, "port": broker.port, "rack": broker.rack });
     Ok(Json(json!({
         "clusterId": cluster.cluster_id,
         "controller": cluster.controller,
