@@ -8,6 +8,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import urllib.error
+import urllib.request
 
 from chromium import PATIENCE, until
 
@@ -47,14 +49,24 @@ class Pillion:
             return re.search(pattern, (self.directory / name).read_text(errors="replace"), re.MULTILINE)
         return (await until(f"{pattern} in the {name}", found)).group(1)
 
+    async def ready(self):
+        """Everything serves: before, there is no outbox to write to."""
+        def asked():
+            try:
+                return urllib.request.urlopen(self.url + "/readyz", timeout=PATIENCE).status == 200
+            except urllib.error.HTTPError:
+                return False
+        await until("being ready", lambda: asyncio.to_thread(asked))
+
     def run(self, *arguments, given=""):
         """Another command of pillion's, against this one."""
         command = [self.program, *arguments, "--bootstrap", self.address]
         subprocess.run(command, input=given.encode(), check=True, timeout=PATIENCE * 2, stdout=subprocess.DEVNULL)
 
-    async def insert(self, rows):
+    async def insert(self, rows, event="OrderPlaced"):
         """Rows into the outbox of `pillion dev`."""
         url = await self.find("out", r"^PostgreSQL\s+(\S+)")
-        values = ", ".join(f"(gen_random_uuid(), 'order', '{number}', 'OrderPlaced', '{payload}')" for number, payload in enumerate(rows))
+        await self.ready()
+        values = ", ".join(f"(gen_random_uuid(), 'order', '{number}', '{event}', '{payload}')" for number, payload in enumerate(rows))
         statement = f"insert into outbox (id, aggregatetype, aggregateid, type, payload) values {values}"
         await asyncio.to_thread(subprocess.run, ["psql", url, "-qc", statement], check=True, timeout=PATIENCE)

@@ -11,6 +11,7 @@ import inspect
 import pathlib
 import sys
 
+sys.dont_write_bytecode = True
 import checks
 from chromium import Chromium
 

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use pillion_broker::SnapshotLimits;
 use pillion_client::{BrokerDescription, ConfigResource};
+use pillion_trace_context::telemetry::{RecentWarning, recent_warnings};
 use serde_json::{Value, json};
 
 use super::error::ApiError;
@@ -34,5 +35,15 @@ pub(super) async fn describe(State(api): State<Api>) -> Result<Json<Value>, ApiE
         "configsOf": first,
         "configs": configs.iter().map(config).collect::<Vec<_>>(),
         "counted": counted.as_ref().map(overview::broker_json),
+        "warnings": recent_warnings().iter().map(warning).collect::<Vec<_>>(),
     })))
+}
+
+fn warning(warning: &RecentWarning) -> Value {
+    json!({
+        "atMs": warning.at_ms,
+        "isError": warning.is_error,
+        "target": warning.target,
+        "text": warning.text,
+    })
 }
