@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! tracing span ── tracing-opentelemetry ──┐
-//!                                         ├─ SDK tracer ─ span queue ─ export thread ─ OTLP gRPC ─ collector
+//!                                         ├─ SDK tracer ─ span queue ─ export thread ─ OTLP ─ collector
 //! hot path ─ telemetry::tracer() ─────────┘
 //! tracing event ─ log line ─ standard error
 //! ```
@@ -16,12 +16,17 @@
 //! Invariant: telemetry never holds up the program. Queue, requests and shutdown are bounded; what does not fit or
 //! cannot be delivered is dropped and counted.
 
+mod attribute_length;
 mod export_thread;
+mod exporter;
 mod layers;
 mod log_line;
+mod otlp_http;
 mod pipeline;
+mod repeats;
 mod settings;
 mod span_queue;
+mod tls;
 
 use std::sync::OnceLock;
 
@@ -31,12 +36,18 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 pub use pipeline::{SHUTDOWN_LIMIT, SpanPipeline};
 pub use settings::{
-    DEFAULT_ENDPOINT, ExportSettings, LogFormat, SamplerSetting, SettingsError, TelemetrySettings, TlsSettings,
+    CollectorSettings, DEFAULT_ENDPOINT, ExportSettings, LogFormat, MetricSettings, Protocol, SamplerSetting,
+    SettingsError, SpanLimits, TelemetrySettings, TlsSettings,
 };
 pub use span_queue::SpanCounts;
 
 /// The process's tracer, once [`init`] has started an export.
 static TRACER: OnceLock<SdkTracer> = OnceLock::new();
+
+/// The process's tracer of spans that are recorded whatever the sampler says.
+static DECIDED_TRACER: OnceLock<SdkTracer> = OnceLock::new();
+/// Puts another filter of log lines in place, once [`init`] has set logs up.
+static LOG_FILTER: OnceLock<layers::ReplaceFilter> = OnceLock::new();
 
 /// Why telemetry could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +62,12 @@ pub enum TelemetryError {
         endpoint: String,
         /// What the exporter said.
         source: opentelemetry_otlp::ExporterBuildError,
+    },
+    /// The endpoint is no URL with a host.
+    #[error("cannot send to {endpoint}: use http://host:port or https://host:port")]
+    Endpoint {
+        /// What was asked for.
+        endpoint: String,
     },
     /// A certificate or key of `OTEL_EXPORTER_OTLP_CERTIFICATE` and its like cannot be read.
     #[error("cannot read {path} for TLS to the collector")]
@@ -106,18 +123,23 @@ pub fn init(service_name: &str, service_version: &str) -> Result<TelemetryGuard,
 
 /// [`init`] with settings read elsewhere.
 pub fn init_with(settings: &TelemetrySettings) -> Result<TelemetryGuard, TelemetryError> {
+    settings.propagators.put_in_force();
     let pipeline = SpanPipeline::start(settings)?;
-    let (logs, filter_warning) = layers::logs(settings);
+    let (logs, replace_filter, filter_warning) = layers::logs(settings);
     tracing_subscriber::registry()
         .with(pipeline.as_ref().map(SpanPipeline::layer))
         .with(logs)
         .try_init()
         .map_err(|_| TelemetryError::AlreadyInitialised)?;
+    LOG_FILTER.get_or_init(|| replace_filter);
     for warning in settings.warnings.iter().chain(&filter_warning) {
         tracing::warn!("{warning}");
     }
     if let Some(pipeline) = &pipeline {
         TRACER.get_or_init(|| pipeline.tracer().clone());
+        if let Some(decided) = pipeline.decided_tracer() {
+            DECIDED_TRACER.get_or_init(|| decided.clone());
+        }
         // Libraries that know only OpenTelemetry's API find the export here.
         opentelemetry::global::set_tracer_provider(pipeline.provider().clone());
         tracing::debug!(endpoint = pipeline.endpoint(), "spans are exported by OTLP");
@@ -125,9 +147,31 @@ pub fn init_with(settings: &TelemetrySettings) -> Result<TelemetryGuard, Telemet
     Ok(TelemetryGuard { pipeline })
 }
 
+/// Checks a filter of log lines, as `info,pillion_cdc=debug`.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn check_log_filter(filter: &str) -> Result<(), String> {
+    layers::parsed(filter).map(drop)
+}
+
+/// Puts another filter of log lines in place while the program runs; nothing where no logs were set up.
+///
+/// # Errors
+/// As [`check_log_filter`]; the one before stays.
+pub fn set_log_filter(filter: &str) -> Result<(), String> {
+    LOG_FILTER.get().map_or(Ok(()), |replace| replace(filter))
+}
+
 /// The process's tracer for hot paths, or `None` where nothing is exported. One atomic load.
 ///
 /// After shutdown its spans have no valid ids: pass on what `TraceContext::continued_by` makes of them.
 pub fn tracer() -> Option<&'static SdkTracer> {
     TRACER.get()
+}
+
+/// The process's tracer of spans that somebody has decided to record, as [`SpanPipeline::decided_tracer`]; `None` where
+/// nothing is exported, or never is. One atomic load.
+pub fn decided_tracer() -> Option<&'static SdkTracer> {
+    DECIDED_TRACER.get()
 }

@@ -28,6 +28,11 @@ impl Responder {
         Self { queue, slot, correlation_id, version, answered: false, api, began: Instant::now() }
     }
 
+    /// The request's version.
+    pub(crate) fn version(&self) -> i16 {
+        self.version
+    }
+
     /// Whether the connection is gone, so that no answer is worth any work.
     pub(crate) fn is_closed(&self) -> bool {
         self.queue.is_closed()
