@@ -14,7 +14,7 @@ export function deadLetters(connector, settings) {
   const table = new Table([
     { title: "Committed", class: "nowrap optional", text: (record) => time(record.timestampMs) },
     { title: "Reason", text: (record) => header(record, "pillion.dead-letter.reason") ?? letter(record).reason },
-    { title: "Table", class: "optional", text: (record) => header(record, "pillion.dead-letter.table") },
+    { title: "Table", class: "nowrap optional", text: (record) => header(record, "pillion.dead-letter.table") },
     { title: "Row", class: "mono", node: (record) => link(header(record, "id") ?? "see the message", "topic", record.topic, "message", String(record.partition), String(record.offset)) },
     { title: "", class: "number", node: (record) => (settings.allowWrites ? again(record) : h("span", { class: "soft", title: "ui.allow.writes=true lets this page replay" }, "read-only")) },
   ], { key: (record) => `${record.partition}-${record.offset}`, label: "Dead letters", empty: "" });

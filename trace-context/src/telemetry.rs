@@ -4,7 +4,8 @@
 //! tracing span ── tracing-opentelemetry ──┐
 //!                                         ├─ SDK tracer ─ span queue ─ export thread ─ OTLP ─ collector
 //! hot path ─ telemetry::tracer() ─────────┘
-//! tracing event ─ log line ─ standard error
+//! tracing event ─┬ log line ─ standard error
+//!                └ recent warnings ─ whoever asks
 //! ```
 //!
 //! Spans off the hot paths are `tracing` spans. A hot path takes [`tracer`] and starts OpenTelemetry spans itself, with
@@ -23,6 +24,7 @@ mod layers;
 mod log_line;
 mod otlp_http;
 mod pipeline;
+mod recent;
 mod repeats;
 mod settings;
 mod span_queue;
@@ -35,6 +37,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 pub use pipeline::{SHUTDOWN_LIMIT, SpanPipeline};
+pub use recent::{RecentWarning, recent_warnings};
 pub use settings::{
     CollectorSettings, DEFAULT_ENDPOINT, ExportSettings, LogFormat, MetricSettings, Protocol, SamplerSetting,
     SettingsError, SpanLimits, TelemetrySettings, TlsSettings,
@@ -128,6 +131,7 @@ pub fn init_with(settings: &TelemetrySettings) -> Result<TelemetryGuard, Telemet
     let (logs, replace_filter, filter_warning) = layers::logs(settings);
     tracing_subscriber::registry()
         .with(pipeline.as_ref().map(SpanPipeline::layer))
+        .with(recent::layer())
         .with(logs)
         .try_init()
         .map_err(|_| TelemetryError::AlreadyInitialised)?;

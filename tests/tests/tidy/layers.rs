@@ -23,7 +23,7 @@ const LAYERS: [Layer; 12] = [
     Layer { folder: "cdc", may: &["pillion-client", "pillion-trace-context"], never: &["pillion-broker"] },
     Layer {
         folder: "console",
-        may: &["pillion-broker", "pillion-cdc", "pillion-client"],
+        may: &["pillion-broker", "pillion-cdc", "pillion-client", "pillion-trace-context"],
         never: &[],
     },
     Layer {
