@@ -5,7 +5,7 @@ CARGO ?= cargo
 BUILD := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-needs lint format bench bench-cdc backlog bench-zero-copy build-bench kubernetes simulate fuzz outbox-examples suites outgrow chaos-cdc
+.PHONY: help demo build test test-needs lint format bench bench-cdc backlog bench-zero-copy build-bench kubernetes simulate fuzz outbox-examples suites outgrow chaos-cdc browser-tests
 
 help: ## List what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 18
@@ -47,6 +47,9 @@ backlog: build-bench ## Fill a log in little memory, read it back and check it; 
 bench-zero-copy: build-bench ## Compare the ways to move bytes: read, write, mmap, sendfile
 	@$(BENCH) zero-copy --directory $(BUILD)/bench $(ZERO_COPY_FLAGS)
 
+# A Python that has `websockets`: Debian's own, as a rule.
+BROWSER_PYTHON ?= $(or $(shell for python in python3 /usr/bin/python3; do $$python -c 'import websockets' 2>/dev/null && echo $$python && break; done),python3)
+
 build-bench:
 	$(CARGO) build --release --package pillion --package pillion-bench
 
@@ -69,6 +72,10 @@ chaos-cdc: ## Kill, stop, pause and cut off connector, broker and Postgres at ra
 outgrow: ## The connector moves to three nodes of Apache Kafka whose leaders are killed; KAFKA_RUN=command, SECURED=1
 	@test -n "$(PILLION)" || $(CARGO) build --package pillion
 	python3 tests/outgrow/run.py $(if $(filter-out 0 no false,$(SECURED)),--secured) $(OUTGROW_FLAGS) $(or $(PILLION),$(BUILD)/debug/pillion)
+
+browser-tests: ## The console's page in a headless Chromium; ONLY=name of a check, PICTURES=directory, PILLION=…
+	@test -n "$(PILLION)" || $(CARGO) build --package pillion
+	$(BROWSER_PYTHON) tests/browser/run.py $(or $(PILLION),$(BUILD)/debug/pillion) $(if $(PICTURES),--pictures $(PICTURES)) $(if $(ONLY),--only $(ONLY))
 
 kubernetes: ## Hold deploy/kubernetes against Kubernetes' own schema; needs a Python package index
 	bash tests/kubernetes/validate.sh

@@ -5,7 +5,9 @@ import { deadLetters } from "./deadletters.js";
 import { Tiles, facts, h, setText } from "./dom.js";
 import { bytes, count, duration, rate, several, states, time } from "./format.js";
 import { connectorTable } from "./overview.js";
-import { fetchJson } from "./server.js";
+import { Refusal, fetchJson } from "./server.js";
+
+const ASK_AGAIN = 10_000;
 
 export function connectors() {
   const table = connectorTable();
@@ -26,16 +28,19 @@ export function connector(name, settings) {
     h("div", { class: "charts" }, published.element, lag.element, kept.element),
     h("h2", {}, "As Postgres sees it"), parts, h("h2", {}, "Dead letters"), letters.element);
   const own = [];
+  let [health, asked] = [null, -Infinity];
 
   async function update() {
-    const [seen, samples] = await Promise.all([fetchJson("api/connector", { name }), fetchJson("api/history")]);
+    const [all, samples] = await Promise.all([fetchJson("api/connectors"), fetchJson("api/history")]);
+    const seen = all.connectors.find((one) => one.name === name);
+    if (!seen) throw new Refusal(404, "There is no connector of this name.");
     const [state, kind] = states[seen.state] ?? [seen.state, ""];
     notice.hidden = !seen.lastError;
     setText(notice, seen.lastError ?? "");
     tiles.set("State", state, "", kind);
     tiles.set("Published", count(seen.published), `in ${several(seen.transactions, "transaction")}`);
     tiles.set("Behind", seen.lagMs > 0 ? duration(seen.lagMs / 1000) : "0 s", `${bytes(seen.lagBytes)} of WAL`);
-    tiles.set("WAL kept", bytes(seen.retainedBytes), limit(seen.health.slot));
+    tiles.set("WAL kept", bytes(seen.retainedBytes), limit(health?.slot));
     tiles.set("Dead letters", count(seen.deadLetters), seen.skipped ? `${count(seen.skipped)} skipped` : "since the start", seen.deadLetters ? "warn" : "");
     tiles.set("Sessions", count(seen.sessions), seen.sessions > 1 ? several(seen.sessions - 1, "reconnection") : "");
     own.push({ atMs: Date.now(), ...seen });
@@ -45,10 +50,15 @@ export function connector(name, settings) {
     published.update(rates(live, (sample) => sample.published));
     lag.update(live.map((sample) => [sample.atMs, sample.lagBytes]));
     kept.update(live.map((sample) => [sample.atMs, sample.retainedBytes]));
-    parts.replaceChildren(...sections(seen));
-    await letters.update(seen);
+    if (performance.now() - asked > ASK_AGAIN) {
+      // It asks Postgres and the brokers anew, which is not done for each look.
+      health = (await fetchJson("api/connector", { name })).health;
+      asked = performance.now();
+      parts.replaceChildren(...sections({ ...seen, health }));
+      await letters.update({ ...seen, health });
+    }
   }
-  return { title: name, element, update, every: 4_000 };
+  return { title: name, element, update, every: 2_000 };
 }
 
 const limit = (slot) => (slot == null ? "" : slot.retainedBytesMax == null ? "without a limit" : `of ${bytes(slot.retainedBytesMax)} at most`);

@@ -4,6 +4,7 @@
 
 mod clients;
 mod command_line;
+mod console;
 mod consumed;
 mod demo;
 mod kills;

@@ -28,7 +28,14 @@ const LAYERS: [Layer; 12] = [
     },
     Layer {
         folder: "pillion",
-        may: &["pillion-broker", "pillion-cdc", "pillion-client", "pillion-console", "pillion-trace-context", "pillion-wire"],
+        may: &[
+            "pillion-broker",
+            "pillion-cdc",
+            "pillion-client",
+            "pillion-console",
+            "pillion-trace-context",
+            "pillion-wire",
+        ],
         never: &[],
     },
     Layer { folder: "outbox", may: &[], never: &["pillion-broker", "pillion-cdc", "pillion-client"] },
