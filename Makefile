@@ -47,6 +47,9 @@ backlog: build-bench ## Fill a log in little memory, read it back and check it; 
 bench-zero-copy: build-bench ## Compare the ways to move bytes: read, write, mmap, sendfile
 	@$(BENCH) zero-copy --directory $(BUILD)/bench $(ZERO_COPY_FLAGS)
 
+# A Python that has `websockets`: Debian's own, as a rule.
+BROWSER_PYTHON ?= $(or $(shell for python in python3 /usr/bin/python3; do $$python -c 'import websockets' 2>/dev/null && echo $$python && break; done),python3)
+
 build-bench:
 	$(CARGO) build --release --package pillion --package pillion-bench
 
@@ -56,10 +59,6 @@ simulate: ## The log against a plain model on a failing disk, until it breaks; S
 
 fuzz: ## Whatever reads bytes from outside against bytes of all kinds, a minute each; FUZZ_SECONDS=60
 	@CARGO="$(CARGO)" FUZZ_SECONDS="$(FUZZ_SECONDS)" FUZZ_TARGETS="$(FUZZ_TARGETS)" bash fuzz/run.sh
-
-browser-tests: ## The pages as headless Chromium shows them; SCREENSHOTS=dir keeps pictures
-	$(CARGO) build --package pillion --package pillion-saga --bins
-	python3 tests/browser/traces.py $(BUILD)/debug/pillion $(SCREENSHOTS)
 
 trace-tests: ## The demo's traces through a real collector into a real Jaeger; JAEGER=path, COLLECTOR=path
 	$(CARGO) build --package pillion --package pillion-saga --bins
@@ -77,6 +76,11 @@ chaos-cdc: ## Kill, stop, pause and cut off connector, broker and Postgres at ra
 outgrow: ## The connector moves to three nodes of Apache Kafka whose leaders are killed; KAFKA_RUN=command, SECURED=1
 	@test -n "$(PILLION)" || $(CARGO) build --package pillion
 	python3 tests/outgrow/run.py $(if $(filter-out 0 no false,$(SECURED)),--secured) $(OUTGROW_FLAGS) $(or $(PILLION),$(BUILD)/debug/pillion)
+
+browser-tests: ## The console and the demo's traces in a headless Chromium; ONLY=name of a check, PICTURES=directory
+	$(CARGO) build --package pillion --package pillion-saga --bins
+	$(BROWSER_PYTHON) tests/browser/run.py $(BUILD)/debug/pillion $(if $(PICTURES),--pictures $(PICTURES)) $(if $(ONLY),--only $(ONLY))
+	$(if $(ONLY),,python3 tests/browser/traces.py $(BUILD)/debug/pillion $(PICTURES))
 
 kubernetes: ## Hold deploy/kubernetes against Kubernetes' own schema; needs a Python package index
 	bash tests/kubernetes/validate.sh

@@ -5,9 +5,9 @@ use axum::extract::State;
 use pillion_broker::{ApiSnapshot, BrokerSnapshot, SnapshotLimits};
 use serde_json::{Value, json};
 
+use super::Api;
 use super::connectors;
 use super::error::ApiError;
-use super::Api;
 use crate::health;
 use crate::history::{Sample, now_ms};
 use crate::process;

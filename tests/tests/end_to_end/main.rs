@@ -5,6 +5,7 @@
 mod broker_spans;
 mod clients;
 mod command_line;
+mod console;
 mod consumed;
 mod demo;
 mod kills;
