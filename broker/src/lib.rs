@@ -28,6 +28,7 @@ mod leftovers;
 mod log;
 mod log_settings;
 mod maintenance;
+mod metrics;
 mod network;
 mod opening;
 mod partition;
@@ -43,4 +44,8 @@ pub use disk::{Disk, DiskFile, Entry, HeldSyncs, MappedFile, RealDisk, Simulated
 pub use kafka_directory::{AdoptionError, MetadataRecordError};
 pub use leftovers::LeftoversError;
 pub use log::LogError;
+pub use metrics::{
+    ApiSnapshot, BrokerObserver, BrokerSnapshot, DiskSnapshot, GroupSnapshot, GroupTopicSnapshot, HistogramSnapshot,
+    NetworkSnapshot, SnapshotLimits, TopicSnapshot, Unready,
+};
 pub use start::{Broker, RunningBroker, StartError, StopError};

@@ -13,6 +13,11 @@ use crate::partition::Partition;
 use crate::topic_config::{TopicConfig, TopicConfigError};
 
 impl BrokerState {
+    /// Keeps topics from being made, changed or deleted until it is dropped.
+    pub(crate) fn hold_changes(&self) -> impl Sized + use<'_> {
+        self.topic_changes.lock()
+    }
+
     /// Gives a topic the settings that `change` makes of those in force, and tells its partitions. With
     /// `validate_only` nothing is changed. Blocks.
     pub(crate) fn alter_topic(

@@ -23,11 +23,23 @@ pub(super) enum Kind {
 
 /// Sets up telemetry and an event loop, and runs `work` to its end.
 pub(super) fn run(kind: Kind, work: impl Future<Output = Result<()>>) -> Result<()> {
+<<<<<<< HEAD
+    run_adjusted(kind, |_| {}, work)
+}
+
+/// As [`run`], with telemetry as `adjust` leaves it.
+pub(super) fn run_adjusted(
+    kind: Kind,
+    adjust: impl FnOnce(&mut TelemetrySettings),
+    work: impl Future<Output = Result<()>>,
+) -> Result<()> {
+=======
     run_at(kind, None, work)
 }
 
 /// As [`run`], with the log level of a configuration; the environment's comes before it.
 pub(super) fn run_at(kind: Kind, level: Option<&str>, work: impl Future<Output = Result<()>>) -> Result<()> {
+>>>>>>> wt-commands
     let mut settings = TelemetrySettings::from_environment("pillion", env!("CARGO_PKG_VERSION"))?;
     if !log_level::is_in_environment() {
         settings.log_filter = log_level::filter(level.unwrap_or(if kind == Kind::Service { "info" } else { "warn" }));
@@ -38,6 +50,7 @@ pub(super) fn run_at(kind: Kind, level: Option<&str>, work: impl Future<Output =
     if kind == Kind::Tool {
         settings.export = None;
     }
+    adjust(&mut settings);
     // Kept until everything has ended, so that the last spans leave.
     let _telemetry = init_with(&settings)?;
     event_loop()?.block_on(work)

@@ -15,6 +15,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{ChildStdout, Command};
 use tokio::time::timeout;
 
+use super::TraceAddress;
 use crate::child_process::{ChildProcess, describe_exit, end_of_log};
 
 /// Programs, in the order they are started; the first one takes orders.
@@ -38,6 +39,8 @@ pub(super) struct Surroundings {
     pub(super) database_url: String,
     pub(super) bootstrap_servers: String,
     pub(super) log_directory: PathBuf,
+    /// Where their spans go, unless the environment says.
+    pub(super) traces: Option<TraceAddress>,
 }
 
 /// One running service.
@@ -139,6 +142,7 @@ impl Programs {
             .env("HTTP_LISTEN", "127.0.0.1:0")
             // Each service has a name of its own; ours would make one of all four.
             .env_remove("OTEL_SERVICE_NAME")
+            .envs(surroundings.traces.into_iter().flat_map(TraceAddress::environment))
             .stderr(log);
         Ok((command, log_path))
     }

@@ -9,8 +9,8 @@ use pillion_cdc::{ConnectorConfig, State, Status, TableName};
 use pillion_client::{Assignment, Client, ClientConfig, Consumer, ConsumerConfig, ErrorCode, NewTopic, Offset};
 use tokio_postgres::NoTls;
 
-use super::DemoOptions;
 use super::services::{Programs, Services, Surroundings};
+use super::{DemoOptions, TraceAddress};
 use crate::config::Configuration;
 use crate::embedded_postgres::EmbeddedPostgres;
 use crate::sidecar::Sidecar;
@@ -52,6 +52,8 @@ pub(super) struct Stage {
     pub(super) consumer: Consumer,
     /// Whether to end after the two orders.
     pub(super) once: bool,
+    /// Where traces are shown.
+    pub(super) traces: Option<TraceAddress>,
 }
 
 impl Started {
@@ -105,6 +107,7 @@ pub(super) async fn set_up(started: &mut Started, options: DemoOptions, programs
         database_url: database_url.clone(),
         bootstrap_servers: String::new(),
         log_directory: directory.clone(),
+        traces: options.traces,
     };
     programs.make_tables(&surroundings).await?;
     step.done("tables of order, payment and inventory, each with an outbox");
@@ -126,7 +129,7 @@ pub(super) async fn set_up(started: &mut Started, options: DemoOptions, programs
     let services = started.services.insert(programs.start(&surroundings).await?);
     let addresses: Vec<String> = services.list().map(|(name, address, _)| format!("{name} on {address}")).collect();
     step.done(&addresses.join(", "));
-    Ok(Stage { broker, database_url, client, consumer, once: options.once })
+    Ok(Stage { broker, database_url, client, consumer, once: options.once, traces: options.traces })
 }
 
 /// Tells a step with the time it took.
@@ -170,7 +173,11 @@ fn configuration(data: &Path, listen: &str, database_url: &str, status: Status) 
         connector: Some(connector),
         named_connectors: Vec::new(),
         is_bootstrap_given: false,
+<<<<<<< HEAD
+        console: pillion_console::ConsoleConfig::default(),
+=======
         log_level: None,
+>>>>>>> wt-commands
         warnings: Vec::new(),
     })
 }
