@@ -17,6 +17,7 @@ mod duration;
 mod flags;
 mod generate;
 mod group;
+mod health;
 mod log;
 mod outbox;
 mod process;
@@ -68,6 +69,7 @@ enum Command {
     Outbox(outbox::Arguments),
     DeadLetter(dead_letter::Arguments),
     Doctor(doctor::Arguments),
+    Health(health::Arguments),
     Topic(topic::Arguments),
     Group(group::Arguments),
     Produce(produce::Arguments),
@@ -92,6 +94,7 @@ impl CommandLine {
             Command::Outbox(arguments) => arguments.execute(),
             Command::DeadLetter(arguments) => arguments.execute(),
             Command::Doctor(arguments) => arguments.execute(),
+            Command::Health(arguments) => arguments.execute(),
             Command::Topic(arguments) => arguments.execute(),
             Command::Group(arguments) => arguments.execute(),
             Command::Produce(arguments) => arguments.execute(),

@@ -66,7 +66,7 @@ pub(super) async fn describe(State(api): State<Api>, Query(asked): Query<Asked>)
     let seen = counted(&api).await?;
     Ok(Json(json!({
         "name": topic.name,
-        "id": topic.topic_id,
+        "id": topic.topic_id.to_string(),
         "isInternal": topic.is_internal,
         "partitionCount": topic.partitions.len(),
         "partitions": partitions.collect::<Vec<_>>(),
