@@ -109,6 +109,8 @@ impl Reader {
             }
         }
         config
+    }
+
     fn log_level(&mut self) -> Option<String> {
         let setting = self.settings.get(keys::LOG_LEVEL)?;
         if let Err(reason) = telemetry::check_log_filter(&setting.value) {
