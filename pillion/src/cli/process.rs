@@ -23,24 +23,16 @@ pub(super) enum Kind {
 
 /// Sets up telemetry and an event loop, and runs `work` to its end.
 pub(super) fn run(kind: Kind, work: impl Future<Output = Result<()>>) -> Result<()> {
-    run_with(kind, None, |_| {}, work)
-}
-
-/// As [`run`], with telemetry as `adjust` leaves it.
-pub(super) fn run_adjusted(
-    kind: Kind,
-    adjust: impl FnOnce(&mut TelemetrySettings),
-    work: impl Future<Output = Result<()>>,
-) -> Result<()> {
-    run_with(kind, None, adjust, work)
+    run_adjusted(kind, None, |_| {}, work)
 }
 
 /// As [`run`], with the log level of a configuration; the environment's comes before it.
 pub(super) fn run_at(kind: Kind, level: Option<&str>, work: impl Future<Output = Result<()>>) -> Result<()> {
-    run_with(kind, level, |_| {}, work)
+    run_adjusted(kind, level, |_| {}, work)
 }
 
-fn run_with(
+/// As [`run_at`], with telemetry as `adjust` leaves it.
+pub(super) fn run_adjusted(
     kind: Kind,
     level: Option<&str>,
     adjust: impl FnOnce(&mut TelemetrySettings),

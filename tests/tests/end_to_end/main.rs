@@ -5,6 +5,8 @@
 mod broker_spans;
 mod clients;
 mod command_line;
+mod command_line_groups;
+mod command_line_running;
 mod console;
 mod consumed;
 mod demo;
