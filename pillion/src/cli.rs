@@ -21,6 +21,7 @@ mod process;
 mod produce;
 mod run;
 mod security;
+mod status;
 mod text;
 mod topic;
 
@@ -67,6 +68,7 @@ enum Command {
     Produce(produce::Arguments),
     Consume(consume::Arguments),
     Log(log::Arguments),
+    Status(status::Arguments),
     Config(config::Arguments),
 }
 
@@ -87,6 +89,7 @@ impl CommandLine {
             Command::Produce(arguments) => arguments.execute(),
             Command::Consume(arguments) => arguments.execute(),
             Command::Log(arguments) => arguments.execute(),
+            Command::Status(arguments) => arguments.execute(),
             Command::Config(arguments) => arguments.execute(),
         }
     }

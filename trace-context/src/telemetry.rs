@@ -23,6 +23,7 @@ mod layers;
 mod log_line;
 mod otlp_http;
 mod pipeline;
+mod repeats;
 mod settings;
 mod span_queue;
 mod tls;
@@ -45,6 +46,8 @@ static TRACER: OnceLock<SdkTracer> = OnceLock::new();
 
 /// The process's tracer of spans that are recorded whatever the sampler says.
 static DECIDED_TRACER: OnceLock<SdkTracer> = OnceLock::new();
+/// Puts another filter of log lines in place, once [`init`] has set logs up.
+static LOG_FILTER: OnceLock<layers::ReplaceFilter> = OnceLock::new();
 
 /// Why telemetry could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -122,12 +125,13 @@ pub fn init(service_name: &str, service_version: &str) -> Result<TelemetryGuard,
 pub fn init_with(settings: &TelemetrySettings) -> Result<TelemetryGuard, TelemetryError> {
     settings.propagators.put_in_force();
     let pipeline = SpanPipeline::start(settings)?;
-    let (logs, filter_warning) = layers::logs(settings);
+    let (logs, replace_filter, filter_warning) = layers::logs(settings);
     tracing_subscriber::registry()
         .with(pipeline.as_ref().map(SpanPipeline::layer))
         .with(logs)
         .try_init()
         .map_err(|_| TelemetryError::AlreadyInitialised)?;
+    LOG_FILTER.get_or_init(|| replace_filter);
     for warning in settings.warnings.iter().chain(&filter_warning) {
         tracing::warn!("{warning}");
     }
@@ -141,6 +145,22 @@ pub fn init_with(settings: &TelemetrySettings) -> Result<TelemetryGuard, Telemet
         tracing::debug!(endpoint = pipeline.endpoint(), "spans are exported by OTLP");
     }
     Ok(TelemetryGuard { pipeline })
+}
+
+/// Checks a filter of log lines, as `info,pillion_cdc=debug`.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn check_log_filter(filter: &str) -> Result<(), String> {
+    layers::parsed(filter).map(drop)
+}
+
+/// Puts another filter of log lines in place while the program runs; nothing where no logs were set up.
+///
+/// # Errors
+/// As [`check_log_filter`]; the one before stays.
+pub fn set_log_filter(filter: &str) -> Result<(), String> {
+    LOG_FILTER.get().map_or(Ok(()), |replace| replace(filter))
 }
 
 /// The process's tracer for hot paths, or `None` where nothing is exported. One atomic load.
