@@ -6,5 +6,6 @@ pub mod otlp;
 pub mod program;
 pub mod proxy;
 pub mod reader;
+pub mod saga;
 pub mod waiting;
 pub mod writers;

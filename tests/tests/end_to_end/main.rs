@@ -13,6 +13,7 @@ mod demo;
 mod kills;
 mod looking_after;
 mod outbox_examples;
+mod saga;
 mod several_connectors;
 mod sidecar;
 mod trace;
