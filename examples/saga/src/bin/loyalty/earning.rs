@@ -1,0 +1,46 @@
+//! What earns points. Pure: an event of another service in, points out.
+
+use anyhow::Result;
+use pillion_saga::loyalty::{CUSTOMER_REGISTERED, CustomerRegistered};
+use pillion_saga::messaging::{Event, EventKind};
+use serde::Deserialize;
+
+const ORDER_CONFIRMED: EventKind = EventKind::new("order", "OrderConfirmed");
+
+/// The events.
+pub(crate) const EVENTS: [EventKind; 2] = [CUSTOMER_REGISTERED, ORDER_CONFIRMED];
+
+/// A customer who registers gets these.
+const WELCOME: i64 = 100;
+
+/// One point for so many cents of a confirmed order.
+const CENTS_PER_POINT: i64 = 100;
+
+/// Points somebody is to have.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Earned {
+    pub(crate) customer: String,
+    /// Not negative.
+    pub(crate) points: i64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OrderConfirmed {
+    customer: String,
+    amount_cents: i64,
+}
+
+/// The points an event is worth; `None` for one that is worth nothing.
+///
+/// # Errors
+/// When the event is not what its type says.
+pub(crate) fn earned(event: &Event) -> Result<Option<Earned>> {
+    if event.kind == CUSTOMER_REGISTERED {
+        let registered: CustomerRegistered = event.payload()?;
+        return Ok(Some(Earned { customer: registered.customer_id.to_string(), points: WELCOME }));
+    }
+    let order: OrderConfirmed = event.payload()?;
+    let points = order.amount_cents.max(0) / CENTS_PER_POINT;
+    Ok((points > 0).then_some(Earned { customer: order.customer, points }))
+}
