@@ -35,6 +35,6 @@ pub struct PointsGranted {
     /// The account's version with them, from 1. An event whose version is not the next one was decided upon an account
     /// that has changed since: it is void, and everybody passes over it.
     pub version: i64,
-    /// The id of the event they were granted for: one event grants once.
+    /// What they were granted for, an order or the customer's registration: it grants once.
     pub cause: Uuid,
 }

@@ -7,6 +7,7 @@ use anyhow::Result;
 use deadpool_postgres::Transaction;
 use opentelemetry::trace::TraceContextExt as _;
 use pillion_saga::database::execute;
+use pillion_saga::events;
 use pillion_saga::messaging::{Event, EventKind};
 use serde::Deserialize;
 use tracing::error;
@@ -14,15 +15,15 @@ use uuid::Uuid;
 
 /// Everything that happens to an order.
 pub(crate) const EVENTS: [EventKind; 9] = [
-    EventKind::new("order", "OrderPlaced"),
-    EventKind::new("order", "OrderConfirmed"),
-    EventKind::new("order", "OrderCancelled"),
-    EventKind::new("payment", "PaymentCompleted"),
-    EventKind::new("payment", "PaymentDeclined"),
-    EventKind::new("payment", "PaymentRefunded"),
-    EventKind::new("stock", "StockReserved"),
-    EventKind::new("stock", "StockUnavailable"),
-    EventKind::new("stock", "StockReleased"),
+    events::ORDER_PLACED,
+    events::ORDER_CONFIRMED,
+    events::ORDER_CANCELLED,
+    events::PAYMENT_COMPLETED,
+    events::PAYMENT_DECLINED,
+    events::PAYMENT_REFUNDED,
+    events::STOCK_RESERVED,
+    events::STOCK_UNAVAILABLE,
+    events::STOCK_RELEASED,
 ];
 
 /// What is kept of an event. The order's id is all that every event of an order has.

@@ -1,11 +1,11 @@
 //! What earns points. Pure: an event of another service in, points out.
 
 use anyhow::Result;
+use pillion_saga::events::ORDER_CONFIRMED;
 use pillion_saga::loyalty::{CUSTOMER_REGISTERED, CustomerRegistered};
 use pillion_saga::messaging::{Event, EventKind};
 use serde::Deserialize;
-
-const ORDER_CONFIRMED: EventKind = EventKind::new("order", "OrderConfirmed");
+use uuid::Uuid;
 
 /// The events.
 pub(crate) const EVENTS: [EventKind; 2] = [CUSTOMER_REGISTERED, ORDER_CONFIRMED];
@@ -19,6 +19,9 @@ const CENTS_PER_POINT: i64 = 100;
 /// Points somebody is to have.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Earned {
+    /// What they are for: one cause grants once, however often it is told. Not the event's id, for a service that hears
+    /// no answer says the same again in a new event.
+    pub(crate) cause: Uuid,
     pub(crate) customer: String,
     /// Not negative.
     pub(crate) points: i64,
@@ -27,6 +30,7 @@ pub(crate) struct Earned {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct OrderConfirmed {
+    order_id: Uuid,
     customer: String,
     amount_cents: i64,
 }
@@ -38,9 +42,10 @@ struct OrderConfirmed {
 pub(crate) fn earned(event: &Event) -> Result<Option<Earned>> {
     if event.kind == CUSTOMER_REGISTERED {
         let registered: CustomerRegistered = event.payload()?;
-        return Ok(Some(Earned { customer: registered.customer_id.to_string(), points: WELCOME }));
+        let customer = registered.customer_id.to_string();
+        return Ok(Some(Earned { cause: registered.customer_id, customer, points: WELCOME }));
     }
     let order: OrderConfirmed = event.payload()?;
     let points = order.amount_cents.max(0) / CENTS_PER_POINT;
-    Ok((points > 0).then_some(Earned { customer: order.customer, points }))
+    Ok((points > 0).then_some(Earned { cause: order.order_id, customer: order.customer, points }))
 }

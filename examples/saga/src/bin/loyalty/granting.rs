@@ -38,20 +38,21 @@ impl Granting {
     }
 
     /// Returns when the cause has been granted, by us or before.
-    async fn grant(&self, cause: Uuid, earned: &Earned) -> Result<()> {
+    async fn grant(&self, earned: &Earned) -> Result<()> {
+        let Earned { cause, customer, points } = earned;
         for _ in 0..ATTEMPTS {
-            if accounts::is_granted(&self.database, cause).await? {
+            if accounts::is_granted(&self.database, *cause).await? {
                 return Ok(());
             }
-            let Earned { customer, points } = earned;
             let account = accounts::find(&self.database, customer).await?.unwrap_or_default();
             let balance = account.points.checked_add(*points).context("nobody can have so many points")?;
             let version = account.version + 1;
-            let granted = PointsGranted { customer: customer.clone(), points: *points, balance, version, cause };
+            let granted =
+                PointsGranted { customer: customer.clone(), points: *points, balance, version, cause: *cause };
             let sent = self.producer.publish(Uuid::now_v7(), POINTS_GRANTED, customer, &granted).await?;
             self.read_back(sent).await?;
         }
-        if accounts::is_granted(&self.database, cause).await? {
+        if accounts::is_granted(&self.database, *cause).await? {
             return Ok(());
         }
         bail!(Conflict("the account"))
@@ -76,7 +77,7 @@ impl Granting {
 impl Process for Granting {
     async fn process(&self, event: &Event) -> Result<()> {
         match earned(event)? {
-            Some(earned) => self.grant(event.id, &earned).await,
+            Some(earned) => self.grant(&earned).await,
             None => Ok(()),
         }
     }
