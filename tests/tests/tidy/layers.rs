@@ -39,7 +39,7 @@ const LAYERS: [Layer; 11] = [
     },
     Layer {
         folder: "examples/saga",
-        may: &[],
+        may: &["pillion-outbox"],
         never: &["pillion-broker", "pillion-cdc", "pillion-client", "pillion-trace-context", "pillion-wire"],
     },
 ];
