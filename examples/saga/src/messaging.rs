@@ -11,6 +11,7 @@
 mod event;
 mod producer;
 mod progress;
+mod projection;
 mod spans;
 mod transactional;
 mod worker;
@@ -35,6 +36,7 @@ use worker::{Task, Worker};
 
 pub use event::{Event, EventKind, Parked};
 pub use producer::Producer;
+pub use projection::{POSITIONS_TABLE, Projection, rewind};
 pub use spans::{LINKS_MAX, batch_span};
 pub use transactional::{InTransaction, React};
 

@@ -155,6 +155,7 @@ impl Sources {
         let sql = "SELECT stock.sku, received::bigint, available::bigint,
                           coalesce(sum(quantity) FILTER (WHERE state = 'RESERVED'), 0)::bigint AS reserved
                    FROM stock LEFT JOIN reservations ON reservations.sku = stock.sku
+                   WHERE received IS NOT NULL
                    GROUP BY stock.sku ORDER BY stock.sku";
         let counts = rows(&self.inventory, sql).await?;
         counts
