@@ -10,6 +10,7 @@ mod kills;
 mod looking_after;
 mod outbox_examples;
 mod several_connectors;
+mod shop;
 mod sidecar;
 mod trace;
 mod transactions;

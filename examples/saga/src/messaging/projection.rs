@@ -15,7 +15,10 @@ use rdkafka::message::Message;
 use rdkafka::{Offset, TopicPartitionList};
 use tokio::task::block_in_place;
 use tokio::time::timeout;
+use tokio_postgres::Row;
 use tokio_util::sync::CancellationToken;
+use tracing::instrument::WithSubscriber as _;
+use tracing::subscriber::NoSubscriber;
 use tracing::{Span, error, warn};
 
 use super::spans::{batch_span, process_span};
@@ -31,6 +34,9 @@ pub const POSITIONS_TABLE: &str = include_str!("../../sql/positions.sql");
 const BATCH_MAX: usize = super::LINKS_MAX;
 
 const METADATA_LIMIT: Duration = Duration::from_secs(5);
+
+/// How long nothing may come before it is looked whether somebody has moved the positions.
+const IDLE_LIMIT: Duration = Duration::from_secs(1);
 
 /// After an error, before it is read on from the positions in the database.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
@@ -146,20 +152,31 @@ impl Projection<'_> {
         assign(consumer, &positions)?;
         let mut ended = HashSet::new();
         while end == End::Never || ended.len() < partitions.len() {
-            let batch = self.next_batch(consumer, &mut ended).await;
-            if batch.count == 0 {
-                continue;
-            }
-            let span = self.span(&batch);
-            if self.advance(&positions, &batch, build).traced(span).await? {
-                positions.extend(batch.behind);
-            } else {
+            let is_ours = match timeout(IDLE_LIMIT, self.next_batch(consumer, &mut ended)).await {
+                Ok(batch) if batch.count == 0 => true,
+                Ok(batch) => {
+                    let is_ours = self.advance(&positions, &batch, build).traced(self.span(&batch)).await?;
+                    if is_ours {
+                        positions.extend(batch.behind);
+                    }
+                    is_ours
+                }
+                // Looking is not worth a span.
+                Err(_) => self.still_at(&positions).with_subscriber(NoSubscriber::default()).await?,
+            };
+            if !is_ours {
                 positions = self.positions(&partitions).await?;
                 ended.clear();
                 assign(consumer, &positions)?;
             }
         }
         Ok(())
+    }
+
+    async fn still_at(&self, positions: &Positions) -> Result<bool> {
+        let connection = self.database.connection().await?;
+        let rows = query(&connection, "SELECT topic, partition, next_offset FROM positions", &[]).await?;
+        Ok(read_positions(&rows)?.iter().all(|(key, offset)| positions.get(key).is_none_or(|here| here == offset)))
     }
 
     /// `false`, and nothing has changed, when somebody else has moved the positions: another instance, or a rebuild.
@@ -172,11 +189,9 @@ impl Projection<'_> {
         let mut connection = self.database.connection().await?;
         let transaction = begin(&mut connection).await?;
         let lock = "SELECT topic, partition, next_offset FROM positions ORDER BY topic, partition FOR UPDATE";
-        for row in query(&transaction, lock, &[]).await? {
-            let here = positions.get(&(row.try_get("topic")?, row.try_get("partition")?));
-            if here.is_some_and(|here| row.try_get("next_offset").ok() != Some(*here)) {
-                return Ok(false);
-            }
+        let locked = read_positions(&query(&transaction, lock, &[]).await?)?;
+        if locked.iter().any(|(key, offset)| positions.get(key).is_some_and(|here| here != offset)) {
+            return Ok(false);
         }
         build(&transaction, &batch.events).await?;
         let (topics, partitions): (Vec<&str>, Vec<i32>) =
@@ -192,15 +207,15 @@ impl Projection<'_> {
 
     async fn positions(&self, partitions: &[(String, i32)]) -> Result<Positions> {
         let connection = self.database.connection().await?;
-        let mut positions = Positions::new();
-        for (topic, partition) in partitions {
-            let at = "INSERT INTO positions (topic, partition, next_offset) VALUES ($1, $2, 0)
-                 ON CONFLICT (topic, partition) DO UPDATE SET next_offset = positions.next_offset
-                 RETURNING next_offset";
-            for row in query(&connection, at, &[topic, partition]).await? {
-                positions.insert((topic.clone(), *partition), row.try_get("next_offset")?);
-            }
-        }
+        let (topics, numbers): (Vec<&str>, Vec<i32>) =
+            partitions.iter().map(|(topic, partition)| (topic.as_str(), *partition)).unzip();
+        let begin = "INSERT INTO positions (topic, partition, next_offset)
+             SELECT topic, partition, 0 FROM unnest($1::text[], $2::integer[]) AS new (topic, partition)
+             ON CONFLICT DO NOTHING";
+        execute(&connection, begin, &[&topics, &numbers]).await?;
+        let rows = query(&connection, "SELECT topic, partition, next_offset FROM positions", &[]).await?;
+        let mut positions = read_positions(&rows)?;
+        positions.retain(|key, _| partitions.contains(key));
         Ok(positions)
     }
 
@@ -261,6 +276,11 @@ impl Projection<'_> {
 pub async fn rewind(transaction: &Transaction<'_>) -> Result<()> {
     execute(transaction, "UPDATE positions SET next_offset = 0", &[]).await?;
     Ok(())
+}
+
+fn read_positions(rows: &[Row]) -> Result<Positions> {
+    let position = |row: &Row| Ok(((row.try_get("topic")?, row.try_get("partition")?), row.try_get("next_offset")?));
+    rows.iter().map(position).collect()
 }
 
 fn partitions(consumer: &StreamConsumer, topics: &[String]) -> Result<Vec<(String, i32)>> {

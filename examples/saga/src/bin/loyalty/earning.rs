@@ -1,19 +1,19 @@
 //! What earns points. Pure: an event of another service in, points out.
 
 use anyhow::Result;
-use pillion_saga::events::ORDER_CONFIRMED;
+use pillion_saga::events::MAIL_SENT;
 use pillion_saga::loyalty::{CUSTOMER_REGISTERED, CustomerRegistered};
 use pillion_saga::messaging::{Event, EventKind};
 use serde::Deserialize;
 use uuid::Uuid;
 
 /// The events.
-pub(crate) const EVENTS: [EventKind; 2] = [CUSTOMER_REGISTERED, ORDER_CONFIRMED];
+pub(crate) const EVENTS: [EventKind; 2] = [CUSTOMER_REGISTERED, MAIL_SENT];
 
 /// A customer who registers gets these.
 const WELCOME: i64 = 100;
 
-/// One point for so many cents of a confirmed order.
+/// One point for so many cents of an order that is done: the mail is a saga's last step, which nothing undoes.
 const CENTS_PER_POINT: i64 = 100;
 
 /// Points somebody is to have.
@@ -29,7 +29,7 @@ pub(crate) struct Earned {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct OrderConfirmed {
+struct MailSent {
     order_id: Uuid,
     customer: String,
     amount_cents: i64,
@@ -45,7 +45,7 @@ pub(crate) fn earned(event: &Event) -> Result<Option<Earned>> {
         let customer = registered.customer_id.to_string();
         return Ok(Some(Earned { cause: registered.customer_id, customer, points: WELCOME }));
     }
-    let order: OrderConfirmed = event.payload()?;
+    let order: MailSent = event.payload()?;
     let points = order.amount_cents.max(0) / CENTS_PER_POINT;
     Ok((points > 0).then_some(Earned { cause: order.order_id, customer: order.customer, points }))
 }

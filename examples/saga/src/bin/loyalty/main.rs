@@ -1,9 +1,9 @@
 //! The loyalty service, event first: what it decides it publishes, and it believes only what it reads.
 //!
 //! ```text
-//! CustomerRegistered, OrderConfirmed ─▶ decide on the account as it is ─▶ its topic ─▶ accounts, grants
-//!                                                  ▲                                     │
-//!                                                  └─────────── what has become of it ◀──┘
+//! CustomerRegistered, MailSent ─▶ decide on the account as it is ─▶ its topic ─▶ accounts, grants
+//!                                            ▲                                     │
+//!                                            └─────────── what has become of it ◀──┘
 //! ```
 //! It has no outbox: the topic is the truth, and a row nobody could read from it does not exist. Its tables are in a
 //! database, not in memory, so that a start does not read years of events and memory does not grow with them; the

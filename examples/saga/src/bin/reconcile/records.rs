@@ -189,10 +189,14 @@ impl Told<'_> {
             let found = format!("{} cents {}", payment.amount_cents, payment.state);
             findings.push(self.finding(Kind::PaymentLeft, "CANCELLED", &found));
         }
-        if let Some(reservation) = self.records.reservation.as_ref().filter(|reservation| reservation.state == "RESERVED")
-        {
+        let reserved = |reservation: &&Reservation| reservation.state == "RESERVED";
+        if let Some(reservation) = self.records.reservation.as_ref().filter(reserved) {
             let found = format!("{} {} {}", reservation.quantity, reservation.sku, reservation.state);
-            findings.push(self.finding(Kind::StockLeft, "CANCELLED", &found));
+            let mut finding = self.finding(Kind::StockLeft, "CANCELLED", &found);
+            // What is put back is what was taken.
+            finding.details.sku.clone_from(&reservation.sku);
+            finding.details.quantity = reservation.quantity;
+            findings.push(finding);
         }
         findings
     }

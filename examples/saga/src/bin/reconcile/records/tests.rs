@@ -64,6 +64,10 @@ fn what_a_cancelled_order_has_left_is_found() {
     assert_eq!(kinds(cancelled(), charged), [Kind::PaymentLeft]);
     let reserved = |records: &mut Records| records.reservation.as_mut().unwrap().state = "RESERVED".into();
     assert_eq!(kinds(cancelled(), reserved), [Kind::StockLeft]);
+    let mut other = cancelled();
+    other.reservation = Some(Reservation { state: "RESERVED".into(), sku: "tandem".into(), quantity: 1 });
+    let details = &other.judge(ID, LATER)[0].details;
+    assert_eq!((details.sku.as_str(), details.quantity), ("tandem", 1), "what is put back is what was taken");
 }
 
 #[test]
