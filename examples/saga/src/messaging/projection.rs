@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use deadpool_postgres::Transaction;
 use rdkafka::consumer::{Consumer as _, StreamConsumer};
-use rdkafka::error::KafkaError;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::Message;
 use rdkafka::{Offset, TopicPartitionList};
 use tokio::task::block_in_place;
@@ -74,6 +74,15 @@ struct Batch {
     /// Positions behind all that was read, whatever it was.
     behind: Positions,
     count: usize,
+}
+
+/// What the client has said beside records.
+#[derive(Default)]
+struct Said {
+    /// Partitions whose end was reached.
+    ended: HashSet<i32>,
+    /// Errors since the last record: it recovers by itself, and repeats them until then.
+    complaints: Vec<Option<RDKafkaErrorCode>>,
 }
 
 impl Projection<'_> {
@@ -150,9 +159,9 @@ impl Projection<'_> {
         let partitions = partitions(consumer, topics)?;
         let mut positions = self.positions(&partitions).await?;
         assign(consumer, &positions)?;
-        let mut ended = HashSet::new();
-        while end == End::Never || ended.len() < partitions.len() {
-            let is_ours = match timeout(IDLE_LIMIT, self.next_batch(consumer, &mut ended)).await {
+        let mut said = Said::default();
+        while end == End::Never || said.ended.len() < partitions.len() {
+            let is_ours = match timeout(IDLE_LIMIT, self.next_batch(consumer, &mut said)).await {
                 Ok(batch) if batch.count == 0 => true,
                 Ok(batch) => {
                     let is_ours = self.advance(&positions, &batch, build).traced(self.span(&batch)).await?;
@@ -166,7 +175,7 @@ impl Projection<'_> {
             };
             if !is_ours {
                 positions = self.positions(&partitions).await?;
-                ended.clear();
+                said.ended.clear();
                 assign(consumer, &positions)?;
             }
         }
@@ -220,17 +229,23 @@ impl Projection<'_> {
     }
 
     /// Waits for a record or the end of a partition, and takes along what has already arrived.
-    async fn next_batch(&self, consumer: &StreamConsumer, ended: &mut HashSet<i32>) -> Batch {
+    async fn next_batch(&self, consumer: &StreamConsumer, said: &mut Said) -> Batch {
         let mut batch = Batch::default();
         let mut received = consumer.recv().await;
         loop {
             match received {
-                Ok(message) => self.take(&mut batch, &message),
-                Err(KafkaError::PartitionEOF(partition)) => {
-                    ended.insert(partition);
+                Ok(message) => {
+                    said.complaints.clear();
+                    self.take(&mut batch, &message);
                 }
-                // The client recovers by itself from a broker that is away.
-                Err(error) => warn!("kafka: {error}"),
+                Err(KafkaError::PartitionEOF(partition)) => {
+                    said.ended.insert(partition);
+                }
+                Err(error) if said.complaints.contains(&error.rdkafka_error_code()) => (),
+                Err(error) => {
+                    warn!("kafka: {error}");
+                    said.complaints.push(error.rdkafka_error_code());
+                }
             }
             if batch.count == BATCH_MAX {
                 return batch;
