@@ -10,9 +10,9 @@ BUILD := $(or $(CARGO_TARGET_DIR),target)
 help: ## List what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 18
 
-demo: ## Build and show everything working; ONCE=1 exits by itself, 0 when every event came
+demo: ## Build and show everything working; ONCE=1 exits by itself; FAULT=payment-declined|out-of-stock|db-paused|slow-payment|duplicate-events|poison
 	$(CARGO) build --release --package pillion --package pillion-saga
-	@$(BUILD)/release/pillion demo $(if $(filter-out 0 no false,$(ONCE)),--once) $(DEMO_FLAGS)
+	@$(BUILD)/release/pillion demo $(if $(filter-out 0 no false,$(ONCE)),--once) $(if $(FAULT),--fault=$(FAULT)) $(DEMO_FLAGS)
 
 build: ## Build the binary: target/release/pillion
 	$(CARGO) build --release --package pillion

@@ -7,6 +7,7 @@ pub mod otlp;
 pub mod program;
 pub mod proxy;
 pub mod reader;
+pub mod saga;
 pub mod shop;
 pub mod waiting;
 pub mod writers;

@@ -71,7 +71,7 @@ impl React for Payments {
 
 impl Payments {
     async fn charge(&self, transaction: &Transaction<'_>, order: &Order) -> Result<()> {
-        if !self.delay.is_zero() {
+        if !self.delay.is_zero() && !charges::exists(transaction, order).await? {
             tokio::time::sleep(self.delay).await;
         }
         charges::charge(transaction, order).await

@@ -9,6 +9,7 @@ mod demo;
 mod kills;
 mod looking_after;
 mod outbox_examples;
+mod saga;
 mod several_connectors;
 mod shop;
 mod sidecar;

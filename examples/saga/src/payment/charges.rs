@@ -10,6 +10,12 @@ use crate::outbox;
 /// Charges above this are declined: 10,000.00.
 const LIMIT_CENTS: i64 = 1_000_000;
 
+/// Whether the order's payment is known already.
+pub(super) async fn exists(transaction: &Transaction<'_>, order: &Order) -> Result<bool> {
+    let select = "SELECT 1 FROM payments WHERE order_id = $1";
+    Ok(query_opt(transaction, select, &[&order.order_id]).await?.is_some())
+}
+
 /// Charges once, however often it is asked for, and tells how the payment stands: after a refund it stays refunded.
 pub(super) async fn charge(transaction: &Transaction<'_>, order: &Order) -> Result<()> {
     let reason =
