@@ -24,7 +24,6 @@ struct Story {
 /// An order whose placing was answered.
 pub(crate) struct Placed {
     pub(crate) id: String,
-    pub(crate) customer: String,
     /// Style and story.
     pub(crate) name: String,
     /// How it must end.
@@ -59,7 +58,7 @@ impl Orders {
                 let Some(answer) = post("/orders", order).await else { continue };
                 let Some(id) = answer.body["orderId"].as_str() else { continue };
                 let (id, name, state) = (id.to_owned(), format!("{style}, {}", story.name), story.state);
-                orders.placed.push(Placed { id, customer, name, state });
+                orders.placed.push(Placed { id, name, state });
             }
         }
         orders

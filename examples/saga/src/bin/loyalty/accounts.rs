@@ -38,8 +38,8 @@ async fn take(transaction: &Transaction<'_>, granted: &PointsGranted) -> Result<
     let PointsGranted { customer, points, version, cause, .. } = granted;
     let open = "INSERT INTO accounts (customer, points, version) VALUES ($1, 0, 0) ON CONFLICT DO NOTHING";
     execute(transaction, open, &[customer]).await?;
-    let add = "UPDATE accounts SET points = points + $2, version = $3
-               WHERE customer = $1 AND version = $3 - 1 AND $2 >= 0
+    let add = "UPDATE accounts SET points = points + $2::bigint, version = $3::bigint
+               WHERE customer = $1 AND version = $3::bigint - 1 AND $2::bigint >= 0
                    AND NOT EXISTS (SELECT FROM grants WHERE cause = $4)";
     if execute(transaction, add, &[customer, points, version, cause]).await? == 0 {
         info!("version {version} of the account of {customer} is void: the account has moved on");
