@@ -61,7 +61,8 @@ async fn order(shop: &Shop, customer: &str, sku: &str, style: &str) -> Result<St
 
 /// Waits until the storefront shows this under `path` of the answer.
 async fn shows(shop: &Shop, path: &str, pointer: &str, wanted: &Value) -> Result<()> {
-    let shown = wait_for(&format!("{path} to show {pointer} = {wanted}"), || async {
+    let what = format!("{path} to show {pointer} = {wanted}");
+    let shown = wait_for(&what, || async {
         let answer = shop.get("storefront", path).await?;
         Ok((answer.body.pointer(pointer) == Some(wanted)).then_some(()))
     });

@@ -64,7 +64,7 @@ const INSERT_EVENTS: &str = "INSERT INTO events (event_id, order_id, topic, type
     ON CONFLICT (event_id) DO NOTHING";
 
 /// The payment was made before it was given back, and declined only if it was never made; of the stock likewise. An
-/// order that is cancelled was never confirmed.
+/// order that is cancelled was never confirmed. Money and stock that belong to no order make none.
 const WORK_OUT_ORDERS: &str = "INSERT INTO orders (order_id, customer, sku, quantity, amount_cents, state, payment,
         stock, reason, placed_at, ended_at, events)
     SELECT order_id, min(customer), min(sku), min(quantity), min(amount_cents),
@@ -80,7 +80,7 @@ const WORK_OUT_ORDERS: &str = "INSERT INTO orders (order_id, customer, sku, quan
         min(happened_at) FILTER (WHERE type = 'OrderPlaced'),
         min(happened_at) FILTER (WHERE type IN ('OrderConfirmed', 'OrderCancelled')),
         count(*)::integer
-    FROM events WHERE order_id = ANY($1) GROUP BY order_id
+    FROM events WHERE order_id = ANY($1) GROUP BY order_id HAVING bool_or(topic = $2)
     ON CONFLICT (order_id) DO UPDATE SET customer = EXCLUDED.customer, sku = EXCLUDED.sku,
         quantity = EXCLUDED.quantity, amount_cents = EXCLUDED.amount_cents, state = EXCLUDED.state,
         payment = EXCLUDED.payment, stock = EXCLUDED.stock, reason = EXCLUDED.reason,
@@ -90,9 +90,9 @@ const WORK_OUT_ORDERS: &str = "INSERT INTO orders (order_id, customer, sku, quan
 ///
 /// # Errors
 /// When the database refuses or does not answer in time.
-pub(crate) async fn build(transaction: &Transaction<'_>, events: &[Event]) -> Result<()> {
+pub(crate) async fn build(transaction: &Transaction<'_>, received: &[Event]) -> Result<()> {
     let mut columns = Columns::default();
-    for event in events {
+    for event in received {
         match event.payload::<Details>() {
             Ok(details) => columns.push(event, details),
             // No later attempt can read it; it stays in the topic.
@@ -123,7 +123,7 @@ pub(crate) async fn build(transaction: &Transaction<'_>, events: &[Event]) -> Re
         ],
     )
     .await?;
-    execute(transaction, WORK_OUT_ORDERS, &[&columns.order_ids]).await?;
+    execute(transaction, WORK_OUT_ORDERS, &[&columns.order_ids, &events::ORDER_PLACED.topic()]).await?;
     Ok(())
 }
 

@@ -75,7 +75,7 @@ async fn run(settings: &Settings, flags: &[String]) -> Result<usize> {
     let mut left: Vec<Finding> = found.findings.clone();
     if is_given(REPAIR) && !left.is_empty() {
         mending::mend(&sources, &left).await?;
-        left = until_mended(&sources, &found.findings).await?;
+        left = until_mended(&sources).await?;
     }
     let report = Report { found: &found, left: &left, has_repaired: is_given(REPAIR) };
     if is_given(JSON) {
@@ -108,14 +108,11 @@ async fn look_twice(sources: &Sources) -> Result<Look> {
 }
 
 /// Waits until nothing is found any more, but for what only a person can mend.
-async fn until_mended(sources: &Sources, found: &[Finding]) -> Result<Vec<Finding>> {
+async fn until_mended(sources: &Sources) -> Result<Vec<Finding>> {
     let deadline = Instant::now() + MEND_LIMIT;
-    let is_ours = |finding: &Finding| finding.kind.repair() != Repair::Person;
     loop {
         let left = look_twice(sources).await?.findings;
-        if !left.iter().any(|finding| is_ours(finding) && found.iter().any(|before| before.is_about(finding)))
-            || Instant::now() > deadline
-        {
+        if left.iter().all(|finding| finding.kind.repair() == Repair::Person) || Instant::now() > deadline {
             return Ok(left);
         }
         sleep(LOOK_PAUSE).await;
