@@ -15,6 +15,7 @@ mod looking_after;
 mod outbox_examples;
 mod saga;
 mod several_connectors;
+mod shop;
 mod sidecar;
 mod trace;
 mod transactions;
