@@ -5,7 +5,7 @@ CARGO ?= cargo
 BUILD := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-needs lint format bench bench-cdc backlog bench-zero-copy build-bench kubernetes simulate fuzz outbox-examples suites outgrow chaos-cdc browser-tests
+.PHONY: help demo build test test-needs lint format bench bench-cdc backlog bench-zero-copy build-bench simulate fuzz outbox-examples generated package-files suites outgrow chaos-cdc kubernetes browser-tests
 
 help: ## List what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 18
@@ -32,6 +32,20 @@ lint: ## Check format, lints, and licences of dependencies
 
 format: ## Format the code
 	$(CARGO) fmt --all
+
+generated: ## Write what is generated and kept: docs/configuration.md, the list of what is built in
+	$(CARGO) tree --package pillion --edges normal --prefix none --no-dedupe --target x86_64-unknown-linux-gnu \
+		--format '{p} {l}' --locked | grep -v '(/' | sed 's/ v/ /; s/ (proc-macro)//' | LC_ALL=C sort -u \
+		> pillion/src/cli/version/dependencies.txt
+	$(CARGO) run --package pillion -- config keys --markdown > $(BUILD)/configuration.md
+	mv $(BUILD)/configuration.md docs/configuration.md
+
+package-files: ## Write completions and manual pages for packages to target/package-files; PILLION=program
+	@test -n "$(PILLION)" || $(CARGO) build --release --package pillion
+	mkdir -p target/package-files
+	$(or $(PILLION),$(BUILD)/release/pillion) generate man target/package-files/man
+	for shell in bash zsh fish; do \
+		$(or $(PILLION),$(BUILD)/release/pillion) generate completions $$shell > target/package-files/pillion.$$shell; done
 
 BENCH = $(BUILD)/release/pillion-bench
 

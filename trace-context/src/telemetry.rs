@@ -49,6 +49,7 @@ static TRACER: OnceLock<SdkTracer> = OnceLock::new();
 
 /// The process's tracer of spans that are recorded whatever the sampler says.
 static DECIDED_TRACER: OnceLock<SdkTracer> = OnceLock::new();
+
 /// Puts another filter of log lines in place, once [`init`] has set logs up.
 static LOG_FILTER: OnceLock<layers::ReplaceFilter> = OnceLock::new();
 
@@ -158,6 +159,7 @@ pub fn init_with(settings: &TelemetrySettings) -> Result<TelemetryGuard, Telemet
 pub fn check_log_filter(filter: &str) -> Result<(), String> {
     layers::parsed(filter).map(drop)
 }
+
 
 /// Puts another filter of log lines in place while the program runs; nothing where no logs were set up.
 ///

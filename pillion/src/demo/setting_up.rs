@@ -173,11 +173,8 @@ fn configuration(data: &Path, listen: &str, database_url: &str, status: Status) 
         connector: Some(connector),
         named_connectors: Vec::new(),
         is_bootstrap_given: false,
-<<<<<<< HEAD
         console: pillion_console::ConsoleConfig::default(),
-=======
         log_level: None,
->>>>>>> wt-commands
         warnings: Vec::new(),
     })
 }

@@ -4,6 +4,8 @@
 
 mod clients;
 mod command_line;
+mod command_line_groups;
+mod command_line_running;
 mod console;
 mod consumed;
 mod demo;
