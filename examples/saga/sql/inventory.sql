@@ -1,12 +1,15 @@
--- What the inventory service owns: the stock, and one reservation an order. One that is RELEASED may never have been
--- RESERVED: then it makes sure that a reservation that comes later is none.
+-- What the inventory service owns: the stock, of which whatever was received is available or reserved, and one
+-- reservation an order. One that is RELEASED may never have been RESERVED: then it makes sure that a reservation that
+-- comes later is none.
 CREATE TABLE IF NOT EXISTS stock (
     sku       text PRIMARY KEY,
     available integer NOT NULL CHECK (available >= 0),
-    version   integer NOT NULL DEFAULT 1
+    version   integer NOT NULL DEFAULT 1,
+    -- All that was ever put in; reconciliation leaves an item alone where nobody knows.
+    received  integer
 );
 
-INSERT INTO stock (sku, available) VALUES ('bicycle', 100), ('unicorn', 0) ON CONFLICT DO NOTHING;
+INSERT INTO stock (sku, available, received) VALUES ('bicycle', 100, 100), ('unicorn', 0, 0) ON CONFLICT DO NOTHING;
 
 CREATE TABLE IF NOT EXISTS reservations (
     order_id   uuid PRIMARY KEY,

@@ -49,6 +49,18 @@ impl Database {
     /// # Errors
     /// When the URL is missing or malformed, the database does not come up within a minute, or refuses the statements.
     pub async fn open(settings: &Settings, name: &str, tables_sql: &str) -> Result<Database> {
+        let database = Database::connect(settings, name)?;
+        let schema = &settings.database_schema;
+        let tables = format!("CREATE SCHEMA IF NOT EXISTS \"{schema}\";\n{MESSAGING_TABLES}\n{tables_sql}");
+        database.create_tables(name, &tables).await.with_context(|| format!("creating the tables of {name}"))?;
+        Ok(database)
+    }
+
+    /// The same for a database whose tables are somebody else's; the first connection is made when it is needed.
+    ///
+    /// # Errors
+    /// When the URL is missing or malformed.
+    pub fn connect(settings: &Settings, name: &str) -> Result<Database> {
         let mut config: Config = settings.required_database_url()?.parse().context("DATABASE_URL is malformed")?;
         let schema = &settings.database_schema;
         // The last one: "already exists, skipping" at every start is not worth a log line.
@@ -64,10 +76,7 @@ impl Database {
                 recycle: Some(STATEMENT_LIMIT),
             })
             .build()?;
-        let database = Database { pool };
-        let tables = format!("CREATE SCHEMA IF NOT EXISTS \"{schema}\";\n{MESSAGING_TABLES}\n{tables_sql}");
-        database.create_tables(name, &tables).await.with_context(|| format!("creating the tables of {name}"))?;
-        Ok(database)
+        Ok(Database { pool })
     }
 
     /// A connection, back in the pool when dropped.

@@ -15,6 +15,7 @@ pub mod http;
 pub mod inbox;
 pub mod inventory;
 pub mod log_format;
+pub mod loyalty;
 pub mod mailer;
 pub mod messaging;
 pub mod order;

@@ -11,6 +11,7 @@
 mod event;
 mod producer;
 mod progress;
+mod projection;
 mod spans;
 mod transactional;
 mod worker;
@@ -28,13 +29,14 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-use crate::settings::Settings;
+use crate::settings::{Settings, variable};
 use crate::topics;
 use progress::{Place, Progress};
 use worker::{Task, Worker};
 
 pub use event::{Event, EventKind, Parked};
 pub use producer::Producer;
+pub use projection::{POSITIONS_TABLE, Projection, rewind};
 pub use spans::{LINKS_MAX, batch_span};
 pub use transactional::{InTransaction, React};
 
@@ -146,6 +148,7 @@ async fn subscribe(subscription: Subscription, settings: &Settings) -> Result<St
     let mut topics: Vec<String> = subscription.events.iter().map(|kind| kind.topic()).collect();
     topics.sort();
     topics.dedup();
+    let session_ms: u32 = variable("KAFKA_SESSION_TIMEOUT_MS", 10_000)?;
     // Before subscribing: a consumer notices a topic that appears later only at its next metadata refresh.
     topics::create(&settings.bootstrap_servers, &topics).await?;
     let consumer: StreamConsumer = topics::client(&settings.bootstrap_servers)
@@ -158,7 +161,8 @@ async fn subscribe(subscription: Subscription, settings: &Settings) -> Result<St
         .set("isolation.level", "read_committed")
         .set("auto.offset.reset", "earliest")
         // A killed instance's partitions go to another one after this time; the default is 45 s.
-        .set("session.timeout.ms", "10000")
+        .set("session.timeout.ms", session_ms.to_string())
+        .set("heartbeat.interval.ms", (session_ms / 3).to_string())
         // A partition that joins a running fetch waits for it to end, and one that failed waits for the backoff.
         .set("fetch.wait.max.ms", "100")
         .set("fetch.error.backoff.ms", "100")

@@ -38,6 +38,16 @@ impl Settings {
         Settings::from(std::env::args().skip(1), environment)
     }
 
+    /// The same for a program with flags of its own; answers those that are given.
+    ///
+    /// # Errors
+    /// As [`Settings::read`].
+    pub fn read_with(flags: &[&str]) -> Result<(Settings, Vec<String>)> {
+        let (own, others): (Vec<_>, Vec<_>) =
+            std::env::args().skip(1).partition(|argument| flags.contains(&argument.as_str()));
+        Ok((Settings::from(others.into_iter(), environment)?, own))
+    }
+
     fn from(arguments: impl Iterator<Item = String>, variable: impl Fn(&str) -> Option<String>) -> Result<Settings> {
         let mut migrate_only = false;
         for argument in arguments {

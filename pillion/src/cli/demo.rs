@@ -61,6 +61,6 @@ impl Arguments {
                 traces.take_spans_of(settings);
             }
         };
-        process::run_adjusted(Kind::Conversation, adjust, demo::run(options))
+        process::run_adjusted(Kind::Conversation, None, adjust, demo::run(options))
     }
 }

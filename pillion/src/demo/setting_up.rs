@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use pillion_broker::BrokerConfig;
+use pillion_broker::{BrokerConfig, BrokerSpanMode};
 use pillion_cdc::{ConnectorConfig, State, Status};
 use pillion_client::{Assignment, Client, ClientConfig, Consumer, ConsumerConfig, ErrorCode, NewTopic, Offset};
 use tokio_postgres::NoTls;
@@ -130,7 +130,11 @@ pub(super) async fn set_up(started: &mut Started, options: DemoOptions, programs
     step.done(&format!("a database each for {}, with an outbox", names.join(", ")));
 
     let step = Step::begin();
-    let (configuration, statuses) = configuration(&directory.join("broker"), &options.listen, &database_urls)?;
+    let (mut configuration, statuses) = configuration(&directory.join("broker"), &options.listen, &database_urls)?;
+    // Whoever looks at a trace sees the broker's part of the time, too.
+    if let Some(broker) = configuration.broker.as_mut().filter(|_| options.traces.is_some()) {
+        broker.span_mode = BrokerSpanMode::Sampled;
+    }
     let sidecar = started.sidecar.insert(Sidecar::start(configuration).await?);
     let broker = sidecar.broker_address().context("the broker has an address")?.to_string();
     tokio::select! {
@@ -224,6 +228,7 @@ fn configuration(
         named_connectors,
         is_bootstrap_given: false,
         console: pillion_console::ConsoleConfig::default(),
+        log_level: None,
         warnings: Vec::new(),
     };
     Ok((configuration, statuses))

@@ -2,8 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod broker_spans;
 mod clients;
 mod command_line;
+mod command_line_groups;
+mod command_line_running;
+mod console;
 mod consumed;
 mod demo;
 mod kills;
@@ -11,6 +15,7 @@ mod looking_after;
 mod outbox_examples;
 mod saga;
 mod several_connectors;
+mod shop;
 mod sidecar;
 mod trace;
 mod transactions;

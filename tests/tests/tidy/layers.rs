@@ -21,7 +21,11 @@ const LAYERS: [Layer; 12] = [
     Layer { folder: "trace-context", may: &[], never: &[] },
     Layer { folder: "broker", may: &["pillion-wire", "pillion-trace-context"], never: &["pillion-cdc"] },
     Layer { folder: "cdc", may: &["pillion-client", "pillion-trace-context"], never: &["pillion-broker"] },
-    Layer { folder: "console", may: &["pillion-broker", "pillion-cdc", "pillion-client"], never: &[] },
+    Layer {
+        folder: "console",
+        may: &["pillion-broker", "pillion-cdc", "pillion-client", "pillion-trace-context"],
+        never: &[],
+    },
     Layer {
         folder: "pillion",
         may: &[

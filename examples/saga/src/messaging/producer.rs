@@ -43,11 +43,17 @@ impl Producer {
     }
 
     /// Publishes one event and waits until the broker has it durably. Its header `traceparent` is that of the span
-    /// around it.
+    /// around it. Answers its partition and offset.
     ///
     /// # Errors
     /// When the broker does not take it within ten seconds; it may have it all the same.
-    pub async fn publish(&self, id: Uuid, kind: EventKind, key: &str, payload: &impl Serialize) -> Result<()> {
+    pub async fn publish(
+        &self,
+        id: Uuid,
+        kind: EventKind,
+        key: &str,
+        payload: &impl Serialize,
+    ) -> Result<(i32, i64)> {
         let payload = serde_json::to_vec(payload)?;
         let headers = [("id", id.to_string()), ("type", kind.name.to_owned())];
         self.send(&kind.topic(), key, &payload, &headers).await
@@ -64,10 +70,10 @@ impl Producer {
             ("reason", reason.clone()),
             ("origin", format!("{topic}-{partition} at offset {offset}")),
         ];
-        self.send(&format!("{group}.parked"), key, payload, &headers).await
+        self.send(&format!("{group}.parked"), key, payload, &headers).await.map(drop)
     }
 
-    async fn send(&self, topic: &str, key: &str, payload: &[u8], headers: &[(&str, String)]) -> Result<()> {
+    async fn send(&self, topic: &str, key: &str, payload: &[u8], headers: &[(&str, String)]) -> Result<(i32, i64)> {
         let span = info_span!(
             "send",
             otel.name = format!("send {topic}"),
@@ -86,7 +92,8 @@ impl Producer {
             });
             let record = FutureRecord::to(topic).key(key).payload(payload).headers(headers);
             let sent = self.client.send(record, QUEUE_LIMIT).await;
-            sent.map(drop).map_err(|(error, _)| error).with_context(|| format!("cannot publish to {topic}"))
+            let sent = sent.map_err(|(error, _)| error).with_context(|| format!("cannot publish to {topic}"))?;
+            anyhow::Ok((sent.partition, sent.offset))
         };
         send.traced(span).await
     }
