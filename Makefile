@@ -5,7 +5,7 @@ CARGO ?= cargo
 BUILD := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-needs lint format bench bench-cdc backlog bench-zero-copy build-bench simulate fuzz outbox-examples suites outgrow chaos-cdc chaos-saga
+.PHONY: help demo build test test-needs lint format bench bench-cdc backlog bench-zero-copy build-bench kubernetes simulate fuzz outbox-examples suites outgrow chaos-cdc chaos-saga
 
 help: ## List what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 18
@@ -73,6 +73,9 @@ chaos-saga: ## Kill every service of the saga, connector, broker and Postgres at
 outgrow: ## The connector moves to three nodes of Apache Kafka whose leaders are killed; KAFKA_RUN=command, SECURED=1
 	@test -n "$(PILLION)" || $(CARGO) build --package pillion
 	python3 tests/outgrow/run.py $(if $(filter-out 0 no false,$(SECURED)),--secured) $(OUTGROW_FLAGS) $(or $(PILLION),$(BUILD)/debug/pillion)
+
+kubernetes: ## Hold deploy/kubernetes against Kubernetes' own schema; needs a Python package index
+	bash tests/kubernetes/validate.sh
 
 suites: ## Other projects' test suites against target/debug/pillion (or PILLION=…); SUITES=path/to/suite, ONLY="rdkafka …"
 	@test -n "$(PILLION)" || $(CARGO) build --package pillion

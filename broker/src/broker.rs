@@ -1,6 +1,7 @@
 //! What every handler reaches: configuration, topics, and the means to make and delete them.
 
 mod alterations;
+mod deletion;
 mod names;
 
 use std::ops::Range;
@@ -17,11 +18,13 @@ use crate::config::{BrokerConfig, DynamicConfigError, Settings, SettingsInForce}
 use crate::groups::coordinator::GroupCoordinator;
 use crate::handlers::fetch::FetchState;
 use crate::log::{Log, LogConfig, LogError};
+use crate::metrics::Metrics;
 use crate::network::RequestMemory;
 use crate::partition::{Partition, PartitionShared};
 use crate::topic_config::{TopicConfig, TopicConfigError, TopicValues};
 use crate::transactions::coordinator::TransactionCoordinator;
 
+use deletion::Leftovers;
 pub(crate) use names::NamesTaken;
 
 /// The broker, as handlers see it.
@@ -44,8 +47,10 @@ pub(crate) struct BrokerState {
     pub(crate) fetches: FetchState,
     /// What requests that are being received or worked on may take.
     pub(crate) request_memory: RequestMemory,
-    /// Held while topics are made or deleted: one change at a time.
-    topic_changes: Mutex<()>,
+    /// What is counted.
+    pub(crate) metrics: Arc<Metrics>,
+    /// Held while topics are made, changed or deleted: one change at a time.
+    topic_changes: Mutex<Leftovers>,
     checkpoint_files: CheckpointFiles,
 }
 
@@ -121,6 +126,7 @@ impl BrokerState {
             TransactionCoordinator::new((&config).into(), for_markers, of_offsets, partitions.leader_epoch);
         let fetches = FetchState::new(&config);
         let request_memory = RequestMemory::new(config.queued_request_bytes_max);
+        let metrics = Arc::clone(&partitions.metrics);
         Self {
             config,
             settings: Settings::new(settings),
@@ -133,6 +139,7 @@ impl BrokerState {
             transactions,
             fetches,
             request_memory,
+            metrics,
             topic_changes,
             checkpoint_files,
         }
@@ -140,7 +147,7 @@ impl BrokerState {
 
     /// Makes topics: durable in the catalogue first, then in service. Each has its own outcome. Blocks.
     pub(crate) fn create_topics(&self, specs: Vec<TopicSpec>) -> Vec<Result<Arc<Topic>, TopicChangeError>> {
-        let _one_at_a_time = self.topic_changes.lock();
+        let mut leftovers = self.topic_changes.lock();
         let existing = self.topics.snapshot();
         let mut names = NamesTaken::of(&existing);
         let defaults = self.topic_defaults();
@@ -149,6 +156,7 @@ impl BrokerState {
             .into_iter()
             .map(|mut spec| {
                 names.take(&existing, &spec.name)?;
+                self.clear_leftovers(&mut leftovers, &spec.name)?;
                 // The broker's own settings may have changed since the request was looked at.
                 spec.config = spec.config.over(&defaults);
                 let record = TopicRecord::of(&spec);
@@ -167,32 +175,6 @@ impl BrokerState {
             .collect();
         self.topics.add(made.iter().flatten().cloned());
         made
-    }
-
-    /// Deletes a topic: a durable tombstone first, then out of service, then its files. Blocks.
-    pub(crate) fn delete_topic(&self, name: &str) -> Result<(), TopicChangeError> {
-        let _one_at_a_time = self.topic_changes.lock();
-        let topic = self.topics.by_name(name).ok_or(TopicChangeError::Unknown)?;
-        self.catalogue.put_topics([(name.to_owned(), None)])?;
-        self.topics.remove(&[name]);
-        self.groups.topic_deleted(&topic.name);
-        let mut result = Ok(());
-        for partition in &topic.partitions {
-            partition.delete();
-            let directory = self.partition_directory(name, partition.index());
-            // Out of the way under another name, so that a topic of the same name can be made at once.
-            let aside = directory.with_file_name(format!("{name}-{}.{}-delete", partition.index(), topic.id.simple()));
-            let removed = match self.partitions.disk().rename(&directory, &aside) {
-                // A partition never written to has no directory.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-                Err(error) => Err(error),
-                Ok(()) => self.partitions.disk().remove(&aside),
-            };
-            // Whoever waits for the other partitions must be told all the same.
-            result = result.and(removed.map_err(|source| TopicChangeError::Io { path: directory, source }));
-        }
-        // A topic made under the same name must not be held against this one's offsets.
-        self.write_checkpoints().and(result)
     }
 
     /// A new topic in service.

@@ -166,10 +166,42 @@ impl BrokerConfig {
         table().map(|setting| (setting.key, (setting.show)(self))).collect()
     }
 
+    /// Every key with what it takes, what it falls back to and what it does, in the table's order.
+    #[must_use]
+    pub fn described() -> Vec<SettingDescription> {
+        let built_in = Self::new("", "");
+        let described = |setting: &Setting| SettingDescription {
+            key: setting.key,
+            kind: setting.kind.name(),
+            expected: setting.expected,
+            default: (setting.show)(&built_in),
+            documentation: setting.documentation,
+            is_dynamic: setting.is_dynamic(),
+        };
+        table().map(described).collect()
+    }
+
     /// What holds for a topic that does not say otherwise.
     pub(crate) fn topic_defaults(&self) -> TopicValues {
         self.log.topic_defaults()
     }
+}
+
+/// A setting in words, for documentation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingDescription {
+    /// Its name.
+    pub key: &'static str,
+    /// What its values are: boolean, text, int, short, long, double, list.
+    pub kind: &'static str,
+    /// What values it takes, for a person.
+    pub expected: &'static str,
+    /// What holds when nobody sets it; empty for nothing.
+    pub default: String,
+    /// What it does, for a person.
+    pub documentation: &'static str,
+    /// Whether it can be changed while the broker runs.
+    pub is_dynamic: bool,
 }
 
 /// A setting that cannot be.

@@ -255,6 +255,8 @@ pub(crate) struct Parsed {
     pub(crate) header: RequestHeader,
     /// Its API, which need not be served in the version asked for.
     pub(crate) api: &'static Api,
+    /// Its place in the table.
+    pub(crate) place: usize,
     /// Where the body begins, in a version that is served.
     pub(crate) body: Option<Bytes>,
 }
@@ -266,16 +268,16 @@ pub(crate) struct Parsed {
 pub(crate) fn parse(frame: &Bytes) -> Result<Parsed, DispatchError> {
     let mut reader = Reader::for_request(frame);
     let header = RequestHeader::decode(&mut reader).map_err(DispatchError::Header)?;
-    let api = APIS.iter().find(|api| api.key == header.api_key);
-    let api = api.ok_or(DispatchError::UnknownApi(header.api_key))?;
+    let found = APIS.iter().enumerate().find(|(_, api)| api.key == header.api_key);
+    let (place, api) = found.ok_or(DispatchError::UnknownApi(header.api_key))?;
     if !api.served.contains(&header.api_version) {
-        return Ok(Parsed { header, api, body: None });
+        return Ok(Parsed { header, api, place, body: None });
     }
     if header.api_version >= api.flexible_from {
         RequestHeader::skip_tagged_fields(&mut reader).map_err(DispatchError::Header)?;
     }
     let body = Some(frame.slice(reader.position()..));
-    Ok(Parsed { header, api, body })
+    Ok(Parsed { header, api, place, body })
 }
 
 /// Parses a frame and calls its handler.
@@ -288,13 +290,13 @@ pub(crate) fn dispatch(
     queue: &Arc<crate::network::ResponseQueue>,
     frame: Frame,
 ) -> Result<Flow, DispatchError> {
-    let Parsed { header, api, body } = parse(&frame.bytes)?;
+    let Parsed { header, api, place, body } = parse(&frame.bytes)?;
     let version = header.api_version;
     let (principal, operation, resource) = (&session.principal, api.operation, api.resource);
     if !is_allowed(principal, operation, resource) {
         return Err(DispatchError::Denied { principal: principal.clone(), operation, resource });
     }
-    let responder = || Responder::new(Arc::clone(queue), header.correlation_id, version);
+    let responder = || Responder::new(Arc::clone(queue), place, header.correlation_id, version);
     let Some(body) = body else {
         if api.key == API_VERSIONS_KEY {
             // A client newer than this broker is told in version 0 what it may ask (KIP-511).

@@ -1,4 +1,7 @@
-//! What the broker's own errors are called in the protocol: the one place that says so.
+//! What the broker's own errors are called in the protocol, and what a person is told: the one place that says so.
+
+use std::error::Error;
+use std::io;
 
 use pillion_wire::ErrorCode;
 
@@ -6,6 +9,22 @@ use crate::broker::{SettingsChangeError, TopicChangeError};
 use crate::config::{ConfigError, DynamicConfigError};
 use crate::log::{LogError, MarkerError, SequenceError};
 use crate::partition::AppendError;
+
+/// An error with its causes, in one line; where it is a full disk, with what to do about it.
+pub(crate) fn in_words(error: &(dyn Error + 'static)) -> String {
+    let mut words = error.to_string();
+    let causes = std::iter::successors(Some(error), |&error| error.source());
+    causes.clone().skip(1).for_each(|cause| words = format!("{words}: {cause}"));
+    if causes.into_iter().any(is_full_disk) {
+        words.push_str("; make room on the broker's disk, then try again");
+    }
+    words
+}
+
+fn is_full_disk(error: &(dyn Error + 'static)) -> bool {
+    let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+    matches!(kind, Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+}
 
 impl From<&AppendError> for ErrorCode {
     fn from(error: &AppendError) -> Self {

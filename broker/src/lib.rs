@@ -28,6 +28,7 @@ mod leftovers;
 mod log;
 mod log_settings;
 mod maintenance;
+mod metrics;
 mod network;
 mod opening;
 mod partition;
@@ -37,10 +38,14 @@ mod topic_config;
 mod transactions;
 
 pub use catalogue::CatalogueError;
-pub use config::{BrokerConfig, ConfigError, Durability, ListenerConfig};
+pub use config::{BrokerConfig, ConfigError, Durability, ListenerConfig, SettingDescription};
 pub use data_directory::DataDirectoryError;
 pub use disk::{Disk, DiskFile, Entry, HeldSyncs, MappedFile, RealDisk, SimulatedDisk, Space};
 pub use kafka_directory::{AdoptionError, MetadataRecordError};
 pub use leftovers::LeftoversError;
 pub use log::LogError;
+pub use metrics::{
+    ApiSnapshot, BrokerObserver, BrokerSnapshot, DiskSnapshot, GroupSnapshot, GroupTopicSnapshot, HistogramSnapshot,
+    NetworkSnapshot, SnapshotLimits, TopicSnapshot, Unready,
+};
 pub use start::{Broker, RunningBroker, StartError, StopError};

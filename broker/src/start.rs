@@ -24,6 +24,7 @@ use crate::groups::coordinator::OFFSETS_TOPIC;
 use crate::kafka_directory::{self, Adoption, AdoptionError};
 use crate::leftovers::{self, LeftoversError};
 use crate::maintenance::Maintenance;
+use crate::metrics::BrokerObserver;
 use crate::network::listener::{BoundListener, ConnectionLimits};
 use crate::opening::{KnownTopic, open_topics};
 use crate::partition::{ClosingSync, PartitionShared, SpaceGuard};
@@ -156,6 +157,12 @@ impl RunningBroker {
         self.addresses[0].1
     }
 
+    /// Looks at it from outside: what it has counted, and whether it is ready.
+    #[must_use]
+    pub fn observer(&self) -> BrokerObserver {
+        BrokerObserver::new(&self.state)
+    }
+
     /// Bytes of large requests that are being received or worked on: what `queued.max.request.bytes` bounds.
     #[must_use]
     pub fn request_bytes_in_use(&self) -> usize {
@@ -220,6 +227,7 @@ fn open(disk: Arc<dyn Disk>, config: BrokerConfig) -> Result<(BrokerState, DataD
         dirty: DirtyBytes::default(),
         space: SpaceGuard::new(root.clone(), config.free_bytes_min),
         durability: config.durability,
+        metrics: Arc::default(),
         leader_epoch,
     });
     let topics = catalogue.topics().map_err(failed)?;

@@ -8,11 +8,13 @@ mod cdc;
 mod config;
 mod connectors;
 mod consume;
+mod dead_letter;
 mod demo;
 mod dev;
 mod doctor;
 mod duration;
 mod flags;
+mod group;
 mod log;
 mod outbox;
 mod process;
@@ -58,8 +60,10 @@ enum Command {
     Dev(dev::Arguments),
     Demo(demo::Arguments),
     Outbox(outbox::Arguments),
+    DeadLetter(dead_letter::Arguments),
     Doctor(doctor::Arguments),
     Topic(topic::Arguments),
+    Group(group::Arguments),
     Produce(produce::Arguments),
     Consume(consume::Arguments),
     Log(log::Arguments),
@@ -76,8 +80,10 @@ impl CommandLine {
             Command::Dev(arguments) => arguments.execute(),
             Command::Demo(arguments) => arguments.execute(),
             Command::Outbox(arguments) => arguments.execute(),
+            Command::DeadLetter(arguments) => arguments.execute(),
             Command::Doctor(arguments) => arguments.execute(),
             Command::Topic(arguments) => arguments.execute(),
+            Command::Group(arguments) => arguments.execute(),
             Command::Produce(arguments) => arguments.execute(),
             Command::Consume(arguments) => arguments.execute(),
             Command::Log(arguments) => arguments.execute(),

@@ -14,12 +14,14 @@ mod saga_check;
 mod services;
 mod setting_up;
 mod show;
+mod traces;
 
 use std::path::PathBuf;
 
 use anyhow::Result;
 
 pub(crate) use fault::Fault;
+pub(crate) use traces::{TraceAddress, TraceView};
 
 use crate::embedded_postgres::EmbeddedPostgresOptions;
 use crate::signals;
@@ -37,6 +39,8 @@ pub(crate) struct DemoOptions {
     pub(crate) data_directory: Option<PathBuf>,
     /// `host:port` of the broker.
     pub(crate) listen: String,
+    /// Where traces are shown; `None` where they go elsewhere or nobody wants them.
+    pub(crate) traces: Option<TraceAddress>,
     /// The PostgreSQL to start.
     pub(crate) postgres: EmbeddedPostgresOptions,
 }

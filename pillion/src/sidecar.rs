@@ -2,15 +2,19 @@
 //!
 //! A connector is a client like any other: it speaks Kafka's protocol to the broker's address, also when that broker
 //! is in this process. Invariant: the broker answers before a connector starts, and ends after all of them. One
-//! connector that cannot go on ends the process: whatever restarts it sees that something needs a hand.
+//! connector that cannot go on ends the process: whatever restarts it sees that something needs a hand. The console
+//! answers first and ends last, so that it can say what is not there yet, or any more.
 
 use std::collections::HashMap;
 use std::io::Write;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use pillion_broker::{Broker, RunningBroker};
 use pillion_cdc::{Connector, ConnectorConfig, ConnectorError};
+use pillion_client::SecurityConfig;
+use pillion_console::{Cluster, Console, Watched, WatchedConnector};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -24,6 +28,7 @@ const LOG_CONTEXT: &str = "log_context";
 pub(crate) struct Sidecar {
     broker: Option<RunningBroker>,
     connectors: Connectors,
+    console: Option<Console>,
 }
 
 /// Connectors at work, and what each is called in messages.
@@ -32,25 +37,38 @@ struct Connectors {
     tasks: JoinSet<Result<(), ConnectorError>>,
     names: HashMap<Id, String>,
     stop: CancellationToken,
+    /// Where the console looks, if there is one.
+    watched: Watched,
 }
 
 impl Sidecar {
     /// Starts what the configuration has.
     ///
     /// # Errors
-    /// When the broker cannot start: data directory, addresses.
+    /// When the broker or the console cannot start: data directory, addresses.
     pub(crate) async fn start(configuration: Configuration) -> Result<Self> {
         for warning in &configuration.warnings {
             tracing::warn!("{warning}");
         }
+        let console = Console::start(&configuration.console).await.context("the console cannot start")?;
+        let watched = console.as_ref().map(Console::watched).cloned().unwrap_or_default();
         let broker = match configuration.broker {
-            Some(config) => Some(Broker::start(config).await.context("the broker cannot start")?),
+            Some(config) => {
+                watched.broker_is_coming();
+                Some(Broker::start(config).await.context("the broker cannot start")?)
+            }
             None => None,
         };
         for (name, address) in broker.iter().flat_map(|broker| broker.addresses()) {
             tracing::info!(listener = name, %address, "broker answers");
         }
-        let mut sidecar = Self { broker, connectors: Connectors::default() };
+        let connectors = Connectors { watched: watched.clone(), ..Connectors::default() };
+        let mut sidecar = Self { broker, connectors, console };
+        if let (Some(broker), Some(address)) = (&sidecar.broker, sidecar.broker_address()) {
+            let security = SecurityConfig::default();
+            watched.show_cluster(Cluster { bootstrap_servers: vec![address.to_string()], security });
+            watched.broker_started(broker.observer());
+        }
         let own_address = sidecar.broker_address();
         if let Some(config) = configuration.connector {
             sidecar.connectors.start(None, config, own_address.filter(|_| !configuration.is_bootstrap_given));
@@ -99,6 +117,7 @@ impl Sidecar {
     /// What the connectors could not finish; the broker is stopped all the same.
     pub(crate) async fn stop(mut self) -> Result<()> {
         let mut outcome = Ok(());
+        self.connectors.watched.stopping();
         self.connectors.stop.cancel();
         while let Some((name, ended)) = self.connectors.next().await {
             let ended = match ended {
@@ -110,6 +129,9 @@ impl Sidecar {
         if let Some(broker) = self.broker {
             let closed = broker.shutdown().await.context("the broker did not stop cleanly");
             outcome = outcome.and(closed);
+        }
+        if let Some(console) = self.console {
+            console.stop().await;
         }
         outcome
     }
@@ -128,6 +150,13 @@ impl Connectors {
         let brokers = config.bootstrap_servers.join(",");
         span.in_scope(|| {
             tracing::info!(database = %config.postgres, slot = config.slot, broker = brokers, "connector starts");
+        });
+        let (bootstrap_servers, security) = (config.bootstrap_servers.clone(), config.security.clone());
+        self.watched.show_cluster(Cluster { bootstrap_servers, security });
+        self.watched.connector_started(WatchedConnector {
+            name: name.clone().unwrap_or_else(|| "default".to_owned()),
+            status: config.status.clone(),
+            config: Arc::new(config.clone()),
         });
         let task = self.tasks.spawn(Connector::run(config, self.stop.clone()).instrument(span));
         let called = name.map_or_else(|| "the connector".to_owned(), |name| format!("the connector {name}"));

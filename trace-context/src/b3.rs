@@ -41,6 +41,13 @@ pub(crate) fn format_single(parent: &TraceParent) -> String {
     format!("{}-{}-{}", parent.trace_id, parent.parent_id, u8::from(parent.is_sampled()))
 }
 
+/// Calls `set` with the many headers: ids and decision.
+pub(crate) fn inject_multiple(parent: &TraceParent, mut set: impl FnMut(&'static str, &[u8])) {
+    set(B3_TRACE_ID, parent.trace_id.to_string().as_bytes());
+    set(B3_SPAN_ID, parent.parent_id.to_string().as_bytes());
+    set(B3_SAMPLED, if parent.is_sampled() { b"1" } else { b"0" });
+}
+
 fn extract_single(value: &[u8]) -> Extraction {
     if value == b"0" {
         return Extraction::Denied;

@@ -12,6 +12,7 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 use crate::extraction::{BAGGAGE, Extraction, TRACEPARENT, TRACESTATE, TraceContext};
+use crate::propagators::Propagators;
 use crate::traceparent::TraceParent;
 
 /// Longest text read, in bytes. A longer one counts as no context.
@@ -28,16 +29,22 @@ impl TracingSpanContext {
     }
 
     /// [`TracingSpanContext::parse`], with B3's refusal told apart. Keys are those of the headers (`traceparent`,
-    /// `tracestate`, `baggage`, `b3`, `X-B3-…`) in any case; of a repeated key the last counts.
+    /// `tracestate`, `baggage`, `b3`, `X-B3-…`) in any case; of a repeated key the last counts. What the process's
+    /// [`Propagators`] do not read is left out.
     pub fn extract(text: &str) -> Extraction {
+        Self::extract_by(Propagators::in_force(), text)
+    }
+
+    fn extract_by(propagators: Propagators, text: &str) -> Extraction {
         if text.len() > MAX_PROPERTIES_BYTES {
             return Extraction::Absent;
         }
         if let Ok(traceparent) = TraceParent::parse(text.trim().as_bytes()) {
-            return Extraction::Found(traceparent.into());
+            let is_read = propagators.reads_trace_context();
+            return if is_read { Extraction::Found(traceparent.into()) } else { Extraction::Absent };
         }
         let entries: Vec<(String, String)> = Entries { characters: text.chars().peekable() }.flatten().collect();
-        TraceContext::extract(entries.iter().map(|(key, value)| (key.as_str(), Some(value.trim_end().as_bytes()))))
+        propagators.extract(entries.iter().map(|(key, value)| (key.as_str(), Some(value.trim_end().as_bytes()))))
     }
 
     /// Properties text that [`TracingSpanContext::parse`] and Java's `Properties.load` read back as `context`.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! tracing span ── tracing-opentelemetry ──┐
-//!                                         ├─ SDK tracer ─ span queue ─ export thread ─ OTLP gRPC ─ collector
+//!                                         ├─ SDK tracer ─ span queue ─ export thread ─ OTLP ─ collector
 //! hot path ─ telemetry::tracer() ─────────┘
 //! tracing event ─ log line ─ standard error
 //! ```
@@ -16,12 +16,16 @@
 //! Invariant: telemetry never holds up the program. Queue, requests and shutdown are bounded; what does not fit or
 //! cannot be delivered is dropped and counted.
 
+mod attribute_length;
 mod export_thread;
+mod exporter;
 mod layers;
 mod log_line;
+mod otlp_http;
 mod pipeline;
 mod settings;
 mod span_queue;
+mod tls;
 
 use std::sync::OnceLock;
 
@@ -31,12 +35,16 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 pub use pipeline::{SHUTDOWN_LIMIT, SpanPipeline};
 pub use settings::{
-    DEFAULT_ENDPOINT, ExportSettings, LogFormat, SamplerSetting, SettingsError, TelemetrySettings, TlsSettings,
+    CollectorSettings, DEFAULT_ENDPOINT, ExportSettings, LogFormat, MetricSettings, Protocol, SamplerSetting,
+    SettingsError, SpanLimits, TelemetrySettings, TlsSettings,
 };
 pub use span_queue::SpanCounts;
 
 /// The process's tracer, once [`init`] has started an export.
 static TRACER: OnceLock<SdkTracer> = OnceLock::new();
+
+/// The process's tracer of spans that are recorded whatever the sampler says.
+static DECIDED_TRACER: OnceLock<SdkTracer> = OnceLock::new();
 
 /// Why telemetry could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +59,12 @@ pub enum TelemetryError {
         endpoint: String,
         /// What the exporter said.
         source: opentelemetry_otlp::ExporterBuildError,
+    },
+    /// The endpoint is no URL with a host.
+    #[error("cannot send to {endpoint}: use http://host:port or https://host:port")]
+    Endpoint {
+        /// What was asked for.
+        endpoint: String,
     },
     /// A certificate or key of `OTEL_EXPORTER_OTLP_CERTIFICATE` and its like cannot be read.
     #[error("cannot read {path} for TLS to the collector")]
@@ -106,6 +120,7 @@ pub fn init(service_name: &str, service_version: &str) -> Result<TelemetryGuard,
 
 /// [`init`] with settings read elsewhere.
 pub fn init_with(settings: &TelemetrySettings) -> Result<TelemetryGuard, TelemetryError> {
+    settings.propagators.put_in_force();
     let pipeline = SpanPipeline::start(settings)?;
     let (logs, filter_warning) = layers::logs(settings);
     tracing_subscriber::registry()
@@ -118,6 +133,9 @@ pub fn init_with(settings: &TelemetrySettings) -> Result<TelemetryGuard, Telemet
     }
     if let Some(pipeline) = &pipeline {
         TRACER.get_or_init(|| pipeline.tracer().clone());
+        if let Some(decided) = pipeline.decided_tracer() {
+            DECIDED_TRACER.get_or_init(|| decided.clone());
+        }
         // Libraries that know only OpenTelemetry's API find the export here.
         opentelemetry::global::set_tracer_provider(pipeline.provider().clone());
         tracing::debug!(endpoint = pipeline.endpoint(), "spans are exported by OTLP");
@@ -130,4 +148,10 @@ pub fn init_with(settings: &TelemetrySettings) -> Result<TelemetryGuard, Telemet
 /// After shutdown its spans have no valid ids: pass on what `TraceContext::continued_by` makes of them.
 pub fn tracer() -> Option<&'static SdkTracer> {
     TRACER.get()
+}
+
+/// The process's tracer of spans that somebody has decided to record, as [`SpanPipeline::decided_tracer`]; `None` where
+/// nothing is exported, or never is. One atomic load.
+pub fn decided_tracer() -> Option<&'static SdkTracer> {
+    DECIDED_TRACER.get()
 }

@@ -12,5 +12,6 @@ mod properties;
 mod restart;
 mod retention;
 mod static_members;
+mod static_retries;
 mod syncing;
 mod transactions;

@@ -8,6 +8,7 @@ use pillion_wire::ErrorCode;
 use crate::broker::BrokerState;
 use crate::catalogue::check_topic_name;
 use crate::config::{DynamicConfigError, Scope, SettingsInForce};
+use crate::error_codes::in_words;
 use crate::topic_config::{TopicConfig, TopicConfigError};
 
 /// A topic's settings.
@@ -90,9 +91,9 @@ pub(super) fn alter_topic(
     broker.alter_topic(name, validate_only, change).map_err(|error| {
         let code = ErrorCode::from(&error);
         if code == ErrorCode::KafkaStorageError {
-            tracing::warn!(topic = name, %error, "cannot change a topic's settings");
+            tracing::warn!(topic = name, error = in_words(&error), "cannot change a topic's settings");
         }
-        (code, error.to_string())
+        (code, in_words(&error))
     })
 }
 
@@ -106,9 +107,9 @@ pub(super) fn alter_broker(
     broker.alter_settings(scope, validate_only, change).map_err(|error| {
         let code = ErrorCode::from(&error);
         if code == ErrorCode::KafkaStorageError {
-            tracing::warn!(%error, "cannot change the broker's settings");
+            tracing::warn!(error = in_words(&error), "cannot change the broker's settings");
         }
-        (code, error.to_string())
+        (code, in_words(&error))
     })
 }
 

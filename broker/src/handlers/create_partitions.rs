@@ -17,6 +17,7 @@ use super::config_resources::{Refusal, coded, once, times_named};
 use super::create_topics::PARTITIONS_MAX;
 use crate::broker::{BrokerState, TopicChangeError};
 use crate::dispatch::{Call, Flow};
+use crate::error_codes::in_words;
 
 /// Adds the partitions and answers once that is durable.
 pub(crate) fn handle(call: Call, request: CreatePartitionsRequest) -> Flow {
@@ -69,8 +70,8 @@ fn add(broker: &BrokerState, asked: &CreatePartitionsTopic, validate_only: bool)
     broker.add_partitions(&asked.name, count).map_err(|error| match &error {
         TopicChangeError::Exists(_) => (ErrorCode::InvalidPartitions, error.to_string()),
         other => {
-            tracing::warn!(topic = asked.name, %error, "cannot add partitions");
-            (other.into(), error.to_string())
+            tracing::warn!(topic = asked.name, error = in_words(&error), "cannot add partitions");
+            (other.into(), in_words(&error))
         }
     })
 }

@@ -18,6 +18,7 @@ use super::describe_configs::Inherited;
 use crate::broker::{BrokerState, NamesTaken, TopicSpec};
 use crate::catalogue::{Topic, check_topic_name};
 use crate::dispatch::{Call, Flow};
+use crate::error_codes::in_words;
 use crate::topic_config::TopicConfig;
 
 /// Partitions one request may make, as with Kafka.
@@ -70,7 +71,13 @@ fn create(broker: &BrokerState, request: CreateTopicsRequest) -> Vec<CreatableTo
     for (result, made) in accepted.zip(broker.create_topics(specs)) {
         match made {
             Ok(topic) => describe_topic(result, &topic, &inherited),
-            Err(error) => *result = refused(std::mem::take(&mut result.name), ((&error).into(), error.to_string())),
+            Err(error) => {
+                let (code, message) = (ErrorCode::from(&error), in_words(&error));
+                if code == ErrorCode::KafkaStorageError {
+                    tracing::warn!(topic = result.name, error = message, "cannot make a topic");
+                }
+                *result = refused(std::mem::take(&mut result.name), (code, message));
+            }
         }
     }
     results

@@ -15,6 +15,7 @@ use crate::broker::BrokerState;
 use crate::catalogue::Topic;
 use crate::clock::now_ms;
 use crate::dispatch::{Call, Flow};
+use crate::error_codes::in_words;
 
 /// What stands for the log start offset where there is an error.
 const NO_OFFSET: i64 = -1;
@@ -50,7 +51,7 @@ fn make_durable(broker: &BrokerState, results: &mut [DeleteRecordsTopicResult]) 
         return;
     }
     if let Err(error) = broker.write_checkpoints() {
-        tracing::warn!(%error, "cannot write down where logs start");
+        tracing::warn!(error = in_words(&error), "cannot write down where logs start");
         for result in results.iter_mut().flat_map(|topic| &mut topic.partitions).filter(changed) {
             (result.low_watermark, result.error_code) = (NO_OFFSET, ErrorCode::KafkaStorageError.code());
         }

@@ -16,6 +16,7 @@ use super::config_resources::{Refusal, coded, once, times_named};
 use crate::broker::BrokerState;
 use crate::catalogue::{Topic, TopicsSnapshot};
 use crate::dispatch::{Call, Flow};
+use crate::error_codes::in_words;
 
 /// Deletes the topics and answers once that is durable.
 pub(crate) fn handle(call: Call, mut request: DeleteTopicsRequest) -> Flow {
@@ -64,7 +65,7 @@ fn delete(broker: &BrokerState, topic: &Topic) -> Result<(), Refusal> {
         return Err((ErrorCode::InvalidRequest, "the broker needs this topic itself".to_owned()));
     }
     broker.delete_topic(&topic.name).map_err(|error| {
-        tracing::warn!(topic = %topic.name, %error, "cannot delete a topic");
-        ((&error).into(), error.to_string())
+        tracing::warn!(topic = %topic.name, error = in_words(&error), "cannot delete a topic");
+        ((&error).into(), in_words(&error))
     })
 }

@@ -19,6 +19,7 @@ use super::permitted_operations::{NOT_ASKED, ON_CLUSTER, ON_TOPIC};
 use crate::broker::{BrokerState, TopicChangeError, TopicSpec};
 use crate::catalogue::{Topic, check_topic_name, is_internal};
 use crate::dispatch::{Call, Flow};
+use crate::error_codes::in_words;
 use crate::topic_config::TopicConfig;
 
 /// Answers at once, and makes topics before the connection's next request.
@@ -38,7 +39,7 @@ pub(crate) fn handle(call: Call, request: MetadataRequest) -> Flow {
             match made {
                 // Another connection was quicker.
                 Ok(_) | Err(TopicChangeError::Exists(_)) => {}
-                Err(error) => tracing::warn!(%error, "cannot make a topic on first use"),
+                Err(error) => tracing::warn!(error = in_words(&error), "cannot make a topic on first use"),
             }
         }
     })

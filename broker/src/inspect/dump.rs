@@ -6,8 +6,9 @@ use std::path::Path;
 use super::finding::{Findings, REBUILT};
 use super::index::{aborted_transactions, offset_entries, time_entries};
 use super::item::{Item, ProducerItem, RecordItem};
-use super::{Batch, ControlMarker, FileKind, InspectError, Piece, Segment, entries, file_name, in_words, small_file};
+use super::{Batch, ControlMarker, FileKind, InspectError, Piece, Segment, entries, file_name, small_file};
 use crate::data_directory::base64;
+use crate::error_codes::in_words;
 use crate::log::format::{
     FormatError, leader_epoch_checkpoint, names, offset_checkpoint, partition_metadata, producer_snapshot,
 };

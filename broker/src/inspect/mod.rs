@@ -23,7 +23,6 @@ mod small_file;
 mod tests;
 mod verify;
 
-use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -76,17 +75,6 @@ impl InspectError {
     fn is_gone(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
-}
-
-/// An error with its sources, in one line.
-fn in_words(error: &dyn Error) -> String {
-    let mut words = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        words = format!("{words}: {cause}");
-        source = cause.source();
-    }
-    words
 }
 
 /// The entries of a directory, in order of their names.

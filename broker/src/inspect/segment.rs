@@ -11,7 +11,8 @@ use pillion_wire::records::{
 };
 use serde::Serialize;
 
-use super::{InspectError, in_words, resync};
+use super::{InspectError, resync};
+use crate::error_codes::in_words;
 
 /// Read at a time when a checksum is computed.
 const CHUNK_BYTES: usize = 256 * 1024;

@@ -48,9 +48,9 @@ enum Event {
 impl Connection {
     pub(crate) fn new(broker: Arc<BrokerState>, listener: Arc<Listener>, stream: TcpStream, peer: SocketAddr) -> Self {
         Self {
+            queue: Arc::new(ResponseQueue::new(stream, Arc::clone(&broker.metrics))),
             broker,
             session: Session { id: ConnectionId::next(), listener, peer, principal: Principal::Anonymous },
-            queue: Arc::new(ResponseQueue::new(stream)),
             frames: FrameReader::default(),
             waiting: None,
             parked: Vec::new(),
@@ -121,7 +121,10 @@ impl Connection {
         let is_between_frames = !self.frames.has_part();
         match self.frames.read_from(self.queue.stream()) {
             Ok(0) => return Ok(false),
-            Ok(_) => self.last_active = Instant::now(),
+            Ok(received) => {
+                self.last_active = Instant::now();
+                self.broker.metrics.received_bytes.add(received as u64);
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
             Err(error) => return Err(error),
         }
@@ -148,6 +151,7 @@ impl Connection {
                 },
                 Ok(Next::Part) => break,
                 Err(error) => {
+                    self.broker.metrics.protocol_errors.add(1);
                     tracing::warn!(peer = %self.session.peer, listener = self.session.listener.name, "{error}");
                     return false;
                 }
@@ -185,6 +189,7 @@ impl Connection {
                 true
             }
             Err(error) => {
+                self.broker.metrics.protocol_errors.add(1);
                 tracing::warn!(peer = %self.session.peer, "closing the connection: {error}");
                 false
             }

@@ -42,7 +42,7 @@ pub(crate) enum FrameError {
 fn looks_like(prefix: [u8; 4]) -> &'static str {
     match &prefix {
         [0x16, 0x03, ..] => ": this looks like TLS; the listener speaks plain text",
-        b"GET " | b"POST" | b"PUT " | b"HEAD" | b"OPTI" | b"DELE" | b"CONN" => {
+        b"GET " | b"POST" | b"PUT " | b"HEAD" | b"OPTI" | b"DELE" | b"CONN" | b"PATC" | b"TRAC" | b"PRI " => {
             ": this looks like HTTP; the listener speaks Kafka's protocol"
         }
         b"SSH-" => ": this looks like SSH",

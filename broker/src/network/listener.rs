@@ -153,6 +153,7 @@ impl Accept {
         let config = settings.config();
         let maxima = (config.connections_max, config.connections_per_address_max);
         let Some(place) = ConnectionLimits::admit(&self.limits, peer.ip(), maxima) else {
+            self.broker.metrics.connections_refused.add(1);
             tracing::warn!(%peer, "refusing a connection: max.connections or max.connections.per.ip is reached");
             return;
         };
@@ -162,9 +163,11 @@ impl Accept {
             return;
         }
         let connection = Connection::new(Arc::clone(&self.broker), Arc::clone(&self.listener), stream, peer);
-        let stop = self.stop.clone();
+        let (stop, metrics) = (self.stop.clone(), Arc::clone(&self.broker.metrics));
+        metrics.connections_opened.add(1);
         self.connections.spawn(async move {
             connection.run(stop).await;
+            metrics.connections_closed.add(1);
             drop(place);
         });
     }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 
 use pillion_wire::{ApiMessage, Chunk, frame};
 
@@ -15,12 +16,21 @@ pub(crate) struct Responder {
     correlation_id: i32,
     version: i16,
     answered: bool,
+    /// The API's place in the table, and when the request was read.
+    api: usize,
+    began: Instant,
 }
 
 impl Responder {
-    pub(crate) fn new(queue: Arc<ResponseQueue>, correlation_id: i32, version: i16) -> Self {
+    /// For a request to the API at `api` in the table of APIs, which was read just now.
+    pub(crate) fn new(queue: Arc<ResponseQueue>, api: usize, correlation_id: i32, version: i16) -> Self {
         let slot = queue.reserve();
-        Self { queue, slot, correlation_id, version, answered: false }
+        Self { queue, slot, correlation_id, version, answered: false, api, began: Instant::now() }
+    }
+
+    /// The request's version.
+    pub(crate) fn version(&self) -> i16 {
+        self.version
     }
 
     /// Whether the connection is gone, so that no answer is worth any work.
@@ -47,7 +57,7 @@ impl Responder {
 
     /// Ends a request that gets no answer (acks=0).
     pub(crate) fn silent(mut self) {
-        self.answered = true;
+        self.note_answer();
         self.queue.complete(self.slot, VecDeque::new());
     }
 
@@ -57,8 +67,13 @@ impl Responder {
         self.queue.close();
     }
 
-    fn send<M: ApiMessage>(mut self, response: &M, version: i16, slices: &[LogSlice]) {
+    fn note_answer(&mut self) {
         self.answered = true;
+        self.queue.metrics().answered(self.api, self.began.elapsed());
+    }
+
+    fn send<M: ApiMessage>(mut self, response: &M, version: i16, slices: &[LogSlice]) {
+        self.note_answer();
         match frame::encode_response(response, version, self.correlation_id) {
             Ok(chunks) => {
                 let part = |chunk| match chunk {

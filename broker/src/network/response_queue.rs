@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
+use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
 use parking_lot::Mutex;
@@ -16,6 +17,7 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::disk::residency;
 use crate::log::LogSlice;
+use crate::metrics::Metrics;
 
 /// Requests a connection may have unanswered; it is not read from beyond.
 const IN_FLIGHT_MAX: usize = 128;
@@ -70,11 +72,17 @@ pub(crate) struct ResponseQueue {
     state: Mutex<State>,
     /// Tells the connection's task that the queue is blocked, has room again, or is closed.
     changed: Notify,
+    metrics: Arc<Metrics>,
 }
 
 impl ResponseQueue {
-    pub(crate) fn new(stream: TcpStream) -> Self {
-        Self { stream, state: Mutex::new(State::default()), changed: Notify::new() }
+    pub(crate) fn new(stream: TcpStream, metrics: Arc<Metrics>) -> Self {
+        Self { stream, state: Mutex::new(State::default()), changed: Notify::new(), metrics }
+    }
+
+    /// Where answers are counted.
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     /// The socket, for reading.
@@ -182,7 +190,10 @@ impl ResponseQueue {
                 Some(Part::Bytes(_)) => self.send_bytes(&state.slots),
             };
             match sent {
-                Ok(sent) => state.advance(sent),
+                Ok(sent) => {
+                    self.metrics.sent_bytes.add(sent as u64);
+                    state.advance(sent);
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     state.blocked = true;
                     break;

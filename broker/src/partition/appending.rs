@@ -89,6 +89,10 @@ impl Partition {
         now_ms: i64,
         hurry: Hurry,
     ) {
+        state.appended_records += records.unsigned_abs();
+        state.appended_bytes += size;
+        self.shared.metrics.appended_records.add(records.unsigned_abs());
+        self.shared.metrics.appended_bytes.add(size);
         state.unsynced_bytes += size;
         state.unsynced_records += records;
         state.unsynced_since_ms = state.unsynced_since_ms.min(now_ms);

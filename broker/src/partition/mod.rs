@@ -9,6 +9,7 @@ mod closing;
 mod compaction;
 mod error;
 mod isolation;
+mod measures;
 mod offline;
 mod reading;
 mod space;
@@ -21,7 +22,7 @@ pub(crate) mod validate;
 mod waiters;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
@@ -37,6 +38,7 @@ pub(crate) use waiters::{Completion, HighWatermarkWatcher};
 use crate::config::Durability;
 use crate::disk::{Disk, OpenFiles};
 use crate::log::{Log, LogPosition};
+use crate::metrics::Metrics;
 use crate::sync::{DirtyBytes, SyncScheduler};
 use waiters::{Ready, Waiters};
 
@@ -53,6 +55,7 @@ pub(crate) struct PartitionShared {
     pub(crate) dirty: DirtyBytes,
     pub(crate) space: SpaceGuard,
     pub(crate) durability: Durability,
+    pub(crate) metrics: Arc<Metrics>,
     /// The epoch this start of the broker writes in.
     pub(crate) leader_epoch: i32,
 }
@@ -75,6 +78,8 @@ pub(crate) struct Partition {
     /// Monotonic nanoseconds since `started` until which writes are taken to be slow.
     slow_until: AtomicI64,
     started: Instant,
+    /// Bytes sent to those who fetch.
+    fetched_bytes: AtomicU64,
 }
 
 struct State {
@@ -94,6 +99,9 @@ struct State {
     waiters: Waiters,
     /// Markers written here since the broker started.
     markers: u64,
+    /// Records and bytes appended since then.
+    appended_records: u64,
+    appended_bytes: u64,
 }
 
 /// Where a partition stands.
@@ -122,9 +130,11 @@ impl Partition {
             unreadable: None,
             waiters: Waiters::default(),
             markers: 0,
+            appended_records: 0,
+            appended_bytes: 0,
         };
-        let (slow_until, started) = (AtomicI64::new(0), Instant::now());
-        Self { topic, index, internal, shared, state: Mutex::new(state), slow_until, started }
+        let (slow_until, started, fetched_bytes) = (AtomicI64::new(0), Instant::now(), AtomicU64::new(0));
+        Self { topic, index, internal, shared, state: Mutex::new(state), slow_until, started, fetched_bytes }
     }
 
     /// Its topic's name.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::disk::Disk;
+use crate::disk::{Disk, Space};
 
 /// How long an answer of the operating system is believed.
 const BELIEVED_FOR: Duration = Duration::from_secs(1);
@@ -38,9 +38,15 @@ impl SpaceGuard {
         self.low.load(Ordering::Relaxed)
     }
 
-    fn ask(&self, disk: &dyn Disk) {
-        let Ok(space) = disk.space(&self.directory) else { return };
+    /// The space there is, and the bytes that must be free; `None` when the disk does not say.
+    pub(crate) fn look(&self, disk: &dyn Disk) -> Option<(Space, u64)> {
+        let space = disk.space(&self.directory).ok()?;
         let free_min = self.free_min.unwrap_or_else(|| (1 << 30).max(space.total / 20));
+        Some((space, free_min))
+    }
+
+    fn ask(&self, disk: &dyn Disk) {
+        let Some((space, free_min)) = self.look(disk) else { return };
         let low = space.free < free_min;
         if self.low.swap(low, Ordering::Relaxed) != low {
             if low {

@@ -1,6 +1,7 @@
 //! A partition's group commit, run by a sync thread.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::waiters::Ready;
 use super::{AppendError, Partition};
@@ -15,7 +16,12 @@ impl SyncJob for Partition {
             (state.unsynced_records, state.unsynced_since_ms) = (0, i64::MAX);
             (state.log.dirty(), state.log.end(), std::mem::take(&mut state.unsynced_bytes))
         };
+        let began = Instant::now();
         let synced = dirty.sync(self.shared.disk());
+        match &synced {
+            Ok(()) => self.shared.metrics.syncs.observe(began.elapsed()),
+            Err(_) => self.shared.metrics.sync_failures.add(1),
+        }
         let mut state = self.state.lock();
         let mut left = 0;
         let ready = match synced {

@@ -36,6 +36,7 @@ fn partition_with(disk: &SimulatedDisk, durability: Durability, config: LogConfi
         scheduler: SyncScheduler::default(),
         dirty: DirtyBytes::default(),
         space: SpaceGuard::new("/data".into(), None),
+        metrics: Arc::default(),
         durability,
         leader_epoch: 0,
     });

@@ -29,6 +29,11 @@ impl DirtyBytes {
         }
     }
 
+    /// How many there are.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
     /// Whether a producer should wait before it sends more.
     pub(crate) fn is_over(&self) -> bool {
         self.bytes.load(Ordering::Relaxed) > LIMIT_BYTES

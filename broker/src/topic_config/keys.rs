@@ -27,6 +27,21 @@ pub(crate) enum ConfigKind {
     List = 7,
 }
 
+impl ConfigKind {
+    /// Its name, for a person.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Boolean => "boolean",
+            Self::Text => "text",
+            Self::Int => "int",
+            Self::Short => "short",
+            Self::Long => "long",
+            Self::Double => "double",
+            Self::List => "list",
+        }
+    }
+}
+
 /// A key a topic may have.
 pub(crate) struct TopicConfigKey {
     /// Its name.

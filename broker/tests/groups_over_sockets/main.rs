@@ -5,6 +5,7 @@ mod bad_requests;
 mod life;
 mod member;
 mod offsets;
+mod static_members;
 #[path = "../over_sockets/support/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "shared with the other tests over sockets, which use the rest")]
 mod support;

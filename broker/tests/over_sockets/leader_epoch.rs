@@ -1,6 +1,6 @@
 //! Leader epochs: they rise with every unclean start, and tell clients whose knowledge is old (KIP-320).
 
-use pillion_wire::messages::fetch::EpochEndOffset as DivergingEpoch;
+use pillion_wire::messages::fetch::{EpochEndOffset as DivergingEpoch, LeaderIdAndEpoch};
 use pillion_wire::messages::list_offsets::{ListOffsetsPartition, ListOffsetsTopic};
 use pillion_wire::messages::offset_for_leader_epoch::{EpochEndOffset, OffsetForLeaderPartition, OffsetForLeaderTopic};
 use pillion_wire::messages::{ListOffsetsRequest, OffsetForLeaderEpochRequest};
@@ -77,6 +77,29 @@ fn clients_with_an_old_or_a_future_epoch_are_told() {
         let answer = client.call(&request, 6);
         assert_eq!(answer.topics[0].partitions[0].error_code, code, "list offsets in epoch {epoch}");
         assert_eq!(end_of_epoch(&mut client, epoch, 0).error_code, code, "end of epoch in epoch {epoch}");
+    }
+}
+
+#[test]
+fn a_client_with_an_old_epoch_is_told_the_leader_and_its_epoch() {
+    let directory = tempfile::tempdir().expect("a temporary directory can be made");
+    let (broker, mut client) = two_epochs(directory.path());
+    let topic_id = metadata(&mut client, &["t"]).topics[0].topic_id;
+    let nobody = LeaderIdAndEpoch::default();
+    for version in 9..=18 {
+        for (epoch, code) in [(-1, 0), (0, 74), (1, 0), (2, 75)] {
+            let mut request = fetch_request("t", 0, 0);
+            request.topics[0].topic_id = topic_id;
+            request.topics[0].partitions[0].current_leader_epoch = epoch;
+            let answer = client.call(&request, version);
+            let partition = &answer.responses[0].partitions[0];
+            let is_told = version >= 16 && code == 74;
+            let leader = if is_told { LeaderIdAndEpoch { leader_id: 1, leader_epoch: 1 } } else { nobody.clone() };
+            assert_eq!((partition.error_code, &partition.current_leader), (code, &leader), "{epoch} in {version}");
+            let endpoints: Vec<_> = answer.node_endpoints.iter().map(|node| (node.node_id, &*node.host, node.port)).collect();
+            let here = (1, "127.0.0.1", i32::from(broker.address.port()));
+            assert_eq!(endpoints, if is_told { vec![here] } else { Vec::new() }, "{epoch} in {version}");
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod connections;
 mod crash;
 mod damage;
 mod delete_records;
+mod deleted_under_readers;
 #[path = "../../../wire/tests/every_message/mod.rs"]
 mod every_message;
 mod every_version;
@@ -18,6 +19,7 @@ mod failing_disk;
 mod fetch;
 mod fetch_sessions;
 mod forced_shutdown;
+mod full_disk_administration;
 mod kafka_directory;
 #[path = "../fixtures/kafka.rs"]
 mod kafka_fixture;
@@ -26,6 +28,7 @@ mod leader_epoch;
 mod list_offsets;
 mod listeners;
 mod log_life;
+mod observed;
 mod one_node;
 mod overload;
 mod partitions_added;

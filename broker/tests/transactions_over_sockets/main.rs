@@ -3,6 +3,7 @@
 mod bad_requests;
 mod classic;
 mod epoch_bump;
+mod listing;
 mod looking;
 mod producer;
 mod regressions;

@@ -4,6 +4,7 @@
 //! [`init_sql`] is what [`apply`] runs: what is printed is what happens. Each statement may be run again, and leaves
 //! alone what exists. [`statements`] has the text.
 
+mod dead_letter;
 mod health;
 mod partitions;
 mod prune;
@@ -15,6 +16,7 @@ use crate::control::{Control, ControlError};
 use crate::postgres_url::PostgresUrl;
 use crate::quoting::TableName;
 
+pub use dead_letter::{DeadLetter, Emitted, WriteBackError, write_back};
 pub use health::{ClusterHealth, Health, SlotHealth, TableHealth, health};
 pub use partitions::Interval;
 pub use prune::{PruneError, PruneOptions, Pruned, prune};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
-use pillion_trace_context::{BAGGAGE, TRACEPARENT, TRACESTATE, TraceContext};
+use pillion_trace_context::{BAGGAGE, Propagators, TRACEPARENT, TRACESTATE, TraceContext};
 
 /// Names of the trace's headers, made once: a record holds its names by reference.
 static TRACE_NAMES: LazyLock<[Arc<str>; 3]> = LazyLock::new(|| [TRACEPARENT, TRACESTATE, BAGGAGE].map(Arc::from));
@@ -43,7 +43,7 @@ impl OutboxEvent {
     }
 
     /// All headers in the order in which they are sent: `traceparent`, `tracestate` and `baggage` as far as there are
-    /// any, then [`headers`](Self::headers).
+    /// any (others where `OTEL_PROPAGATORS` asks for them), then [`headers`](Self::headers).
     pub fn record_headers(&self) -> Vec<Header> {
         let mut headers = Vec::with_capacity(self.headers.len() + 3);
         self.push_trace(&mut headers);
@@ -71,7 +71,7 @@ impl OutboxEvent {
 
     fn push_trace(&self, headers: &mut Vec<Header>) {
         let Some(trace) = &self.trace else { return };
-        trace.inject(|name, value| {
+        Propagators::in_force().inject(trace, |name, value| {
             let known = TRACE_NAMES.iter().find(|known| &***known == name);
             let key = known.map_or_else(|| name.into(), Arc::clone);
             headers.push(Header { key, value: Some(Bytes::copy_from_slice(value)) });

@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use super::AdminError;
+use crate::group::TopicPartition;
 
 /// A topic to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,4 +178,61 @@ pub struct DeletedRecords {
     pub partition: i32,
     /// The offset its records begin at now, or why none were deleted.
     pub result: Result<i64, AdminError>,
+}
+
+/// A group in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupListing {
+    /// Its name.
+    pub group_id: String,
+    /// What its members are, such as `consumer` or `connect`.
+    pub protocol_type: String,
+    /// Its state: Empty, PreparingRebalance, CompletingRebalance, Stable, Dead and others; empty from brokers before
+    /// Kafka 2.6.
+    pub state: String,
+    /// How its members share: `classic`, `consumer` (KIP-848) and others; empty from brokers before Kafka 3.8.
+    pub kind: String,
+    /// The broker that coordinates it.
+    pub coordinator: i32,
+}
+
+/// A group with its members.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupDescription {
+    /// Its name.
+    pub group_id: String,
+    /// Its state, as in [`GroupListing::state`]; Dead when nobody knows it.
+    pub state: String,
+    /// What its members are, such as `consumer`.
+    pub protocol_type: String,
+    /// The assignor in use; empty unless the group is stable.
+    pub protocol: String,
+    /// The broker that coordinates it.
+    pub coordinator: i32,
+    /// Its members.
+    pub members: Vec<GroupMember>,
+}
+
+/// A member of a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupMember {
+    /// The id that its coordinator gave it.
+    pub member_id: String,
+    /// Its fixed identity (`group.instance.id`), if it has one.
+    pub instance_id: Option<String>,
+    /// What it calls itself.
+    pub client_id: String,
+    /// The address it came from.
+    pub client_host: String,
+    /// The partitions it reads; none unless the group is stable and its members consumers.
+    pub assigned: Vec<TopicPartition>,
+}
+
+/// What became of one group of a request.
+#[derive(Debug, Clone)]
+pub struct GroupOutcome {
+    /// Its name.
+    pub group_id: String,
+    /// Success, or why not.
+    pub result: Result<(), AdminError>,
 }

@@ -5,6 +5,7 @@ mod cluster;
 mod configs;
 mod description;
 mod error;
+mod groups;
 mod topics;
 
 use std::sync::Arc;
@@ -14,7 +15,8 @@ use pillion_wire::{ErrorCode, Request};
 
 pub use description::{
     BrokerDescription, ClusterDescription, ConfigChange, ConfigEntry, ConfigOperation, ConfigResource, ConfigSource,
-    DeletedRecords, NewTopic, PartitionDescription, ResourceConfigs, TopicDescription, TopicListing, TopicOutcome,
+    DeletedRecords, GroupDescription, GroupListing, GroupMember, GroupOutcome, NewTopic, PartitionDescription,
+    ResourceConfigs, TopicDescription, TopicListing, TopicOutcome,
 };
 pub use error::AdminError;
 

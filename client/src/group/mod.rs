@@ -32,7 +32,8 @@ pub use assignor::{Assignor, TopicPartition};
 pub use config::{GroupConfig, OffsetReset, Polled};
 pub use error::GroupError;
 
-pub(crate) use offsets::{commit, committed};
+pub(crate) use offsets::{ask, commit, committed, committed_all};
+pub(crate) use protocol::decode_assignment;
 
 use machine::{Partitions, View};
 use task::{Command, LastPoll, Task};

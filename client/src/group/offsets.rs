@@ -52,15 +52,38 @@ pub(crate) async fn committed(
     partitions: &[TopicPartition],
     wait: Duration,
 ) -> Result<Vec<CommittedOffset>, GroupError> {
-    let build = |version| requests::fetch(group_id, partitions, version);
+    fetch(client, group_id, |version| requests::fetch(group_id, partitions, version), wait).await
+}
+
+/// All that a group has committed, also where an open transaction may replace it.
+///
+/// # Errors
+/// As [`committed`].
+pub(crate) async fn committed_all(
+    client: &ClientShared,
+    group_id: &str,
+    wait: Duration,
+) -> Result<Vec<CommittedOffset>, GroupError> {
+    fetch(client, group_id, |version| requests::fetch_all(group_id, version), wait).await
+}
+
+async fn fetch(
+    client: &ClientShared,
+    group_id: &str,
+    build: impl Fn(i16) -> OffsetFetchRequest,
+    wait: Duration,
+) -> Result<Vec<CommittedOffset>, GroupError> {
     let code = |response: &<OffsetFetchRequest as Request>::Response| requests::fetched(response.clone()).err();
     let refused = |code| GroupError::Refused { api: "OffsetFetch", code };
     let response = ask(client, group_id, build, code, wait).await?.map_err(refused)?;
     requests::fetched(response).map_err(refused)
 }
 
-/// Asks a group's coordinator until it answers for good; the inner error is its own.
-async fn ask<R: Request>(
+/// Asks a group's coordinator until it answers for good; the inner error is its own, as `code` reads it.
+///
+/// # Errors
+/// [`GroupError::Client`] when the coordinator could not be reached within `wait`.
+pub(crate) async fn ask<R: Request>(
     client: &ClientShared,
     group_id: &str,
     build: impl Fn(i16) -> R,

@@ -89,7 +89,7 @@ pub(super) fn encode_assignment(assigned: &BTreeSet<TopicPartition>) -> Result<B
 }
 
 /// The partitions of an assignment; no bytes are no partitions.
-pub(super) fn decode_assignment(bytes: &Bytes) -> Result<BTreeSet<TopicPartition>, DecodeError> {
+pub(crate) fn decode_assignment(bytes: &Bytes) -> Result<BTreeSet<TopicPartition>, DecodeError> {
     if bytes.is_empty() {
         return Ok(BTreeSet::new());
     }

@@ -121,6 +121,15 @@ pub(super) fn fetch(group_id: &str, partitions: &[TopicPartition], version: i16)
     OffsetFetchRequest { groups: vec![group], require_stable, ..Default::default() }
 }
 
+/// OffsetFetch of everything, in a version; open transactions are not waited for.
+pub(super) fn fetch_all(group_id: &str, version: i16) -> OffsetFetchRequest {
+    if version < FETCH_GROUPS {
+        return OffsetFetchRequest { group_id: group_id.to_owned(), topics: None, ..Default::default() };
+    }
+    let group = OffsetFetchRequestGroup { group_id: group_id.to_owned(), topics: None, ..Default::default() };
+    OffsetFetchRequest { groups: vec![group], ..Default::default() }
+}
+
 /// What is committed, in both forms of the answer; partitions without an offset are left out.
 ///
 /// # Errors

@@ -60,6 +60,13 @@ pub trait Process: Send + Sync + 'static {
     /// Acts upon one event, durably; called again with the same event after an error, and after a crash.
     fn process(&self, event: &Event) -> impl Future<Output = Result<()>> + Send;
 
+    /// Acts upon several events at once: all of them, durably, or none. `false` when this cannot be done; then each is
+    /// processed by itself, as after an error.
+    fn process_together(&self, group: &str, events: &[&Event]) -> impl Future<Output = Result<bool>> + Send {
+        let _ = (group, events);
+        async { Ok(false) }
+    }
+
     /// Puts aside, durably, what [`Process::process`] refuses each time, or what is no event at all.
     fn park(&self, parked: &Parked) -> impl Future<Output = Result<()>> + Send;
 }

@@ -1,7 +1,7 @@
 //! Logs on standard error and spans to an OpenTelemetry collector, both from the `tracing` crate.
 //!
-//! Spans leave over OTLP/gRPC when `OTEL_EXPORTER_OTLP_ENDPOINT` is set; the other OTEL_* variables are read by the
-//! SDK. Without an endpoint nothing is exported, but traces still have ids and still travel with the events.
+//! Spans leave by OTLP when `OTEL_EXPORTER_OTLP_ENDPOINT` is set: over gRPC, or over HTTP when
+//! `OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf`; the other OTEL_* variables are read by the SDK. Without an endpoint nothing is exported, but traces still have ids and still travel with the events.
 
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use opentelemetry::Key;
 use opentelemetry::trace::TracerProvider as _;
-use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{SdkTracerProvider, SpanData};
@@ -36,6 +36,8 @@ const FLUSH_LIMIT: Duration = Duration::from_secs(1);
 pub fn run(name: &'static str, service: impl Future<Output = Result<()>>) -> Result<()> {
     // The exporter has a runtime of its own: on the service's, the last flush would wait for itself.
     let exporter_runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    // HTTP clients ask for the process's cryptography when they are made, https or not.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let provider = {
         let _entered = exporter_runtime.enter();
         start(name)?
@@ -52,8 +54,13 @@ fn start(name: &'static str) -> Result<SdkTracerProvider> {
     let resource = resource(name);
     let service_name = resource.get(&Key::from_static_str("service.name")).map_or(name.into(), |name| name.to_string());
     let mut provider = SdkTracerProvider::builder().with_resource(resource);
-    if let Some(endpoint) = endpoint(|name| std::env::var(name).unwrap_or_default()) {
-        let exporter = SpanExporter::builder().with_tonic().with_endpoint(endpoint).build();
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    if let Some(endpoint) = endpoint(variable) {
+        // The HTTP exporter knows the rules of its endpoint's path, and so reads the variables itself.
+        let exporter = match is_http(variable) {
+            true => SpanExporter::builder().with_http().with_protocol(Protocol::HttpBinary).build(),
+            false => SpanExporter::builder().with_tonic().with_endpoint(endpoint).build(),
+        };
         let exporter = exporter.context("spans cannot be exported: check the OTEL_EXPORTER_OTLP_* variables")?;
         provider = provider.with_batch_exporter(WarnOnce { exporter, has_warned: AtomicBool::new(false) });
     }
@@ -87,6 +94,12 @@ fn endpoint(variable: impl Fn(&str) -> String) -> Option<String> {
     let names = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
     let endpoint = names.map(&variable).into_iter().find(|endpoint| !endpoint.is_empty())?;
     Some(if endpoint.contains("://") { endpoint } else { format!("http://{endpoint}") })
+}
+
+/// Whether spans are to go over HTTP; the variable for traces comes before the one for every signal.
+fn is_http(variable: impl Fn(&str) -> String) -> bool {
+    let names = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
+    names.map(&variable).into_iter().find(|protocol| !protocol.is_empty()).is_some_and(|name| name == "http/protobuf")
 }
 
 /// The SDK reads OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES; `name` is for when they do not name the service.

@@ -4,16 +4,17 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use pillion_trace_context::telemetry::TelemetrySettings;
 
 use super::dev::PostgresFlags;
 use super::process::{self, Kind};
-use crate::demo::{self, DemoOptions, Fault};
+use crate::demo::{self, DemoOptions, Fault, TraceView};
 
 /// Show it working: PostgreSQL, broker, connectors and the services of an example saga, with orders
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pillion demo             stays up until Ctrl-C, with addresses to try
+  pillion demo             stays up until Ctrl-C, with addresses to try; traces are shown in your browser
   pillion demo --once      exits by itself: 0 when every event came in order
   pillion demo --fault=db-paused    shows what happens when something goes wrong
   OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4317 pillion demo      traces go to Jaeger
@@ -43,7 +44,11 @@ pub(super) struct Arguments {
 
 impl Arguments {
     pub(super) fn execute(self) -> Result<()> {
+        let settings = TelemetrySettings::from_environment("pillion", env!("CARGO_PKG_VERSION"))?;
+        // Ends last, when nobody sends it anything more.
+        let traces = TraceView::start_if_wanted(&settings)?;
         let options = DemoOptions {
+            traces: traces.as_ref().map(TraceView::address),
             once: self.once,
             fault: self.fault,
             services_directory: self.services_dir,
@@ -51,6 +56,11 @@ impl Arguments {
             data_directory: self.data_dir,
             listen: self.listen,
         };
-        process::run(Kind::Conversation, demo::run(options))
+        let adjust = |settings: &mut TelemetrySettings| {
+            if let Some(traces) = &traces {
+                traces.take_spans_of(settings);
+            }
+        };
+        process::run_adjusted(Kind::Conversation, adjust, demo::run(options))
     }
 }

@@ -21,6 +21,15 @@ pub(super) enum Kind {
 
 /// Sets up telemetry and an event loop, and runs `work` to its end.
 pub(super) fn run(kind: Kind, work: impl Future<Output = Result<()>>) -> Result<()> {
+    run_adjusted(kind, |_| {}, work)
+}
+
+/// As [`run`], with telemetry as `adjust` leaves it.
+pub(super) fn run_adjusted(
+    kind: Kind,
+    adjust: impl FnOnce(&mut TelemetrySettings),
+    work: impl Future<Output = Result<()>>,
+) -> Result<()> {
     let mut settings = TelemetrySettings::from_environment("pillion", env!("CARGO_PKG_VERSION"))?;
     let is_level_given = |name: &str| std::env::var(name).is_ok_and(|value| !value.is_empty());
     if !is_level_given("PILLION_LOG") && !is_level_given("RUST_LOG") {
@@ -34,6 +43,7 @@ pub(super) fn run(kind: Kind, work: impl Future<Output = Result<()>>) -> Result<
     if kind == Kind::Tool {
         settings.export = None;
     }
+    adjust(&mut settings);
     // Kept until everything has ended, so that the last spans leave.
     let _telemetry = init_with(&settings)?;
     event_loop()?.block_on(work)

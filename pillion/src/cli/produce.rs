@@ -1,46 +1,59 @@
-//! `pillion produce`: each line of standard input becomes a record.
+//! `pillion produce`: lines, files or JSON objects become records.
 //!
 //! Reading is blocking and has a thread of its own; a bounded channel carries lines to the sender, and another bounded
 //! one carries deliveries on their way to be awaited. Invariant: the exit code is 0 only when every record is
 //! acknowledged.
 
-use std::io::{BufRead, Read};
+mod input;
+mod line;
+mod pace;
 
-use anyhow::{Context, Result, bail};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
-use pillion_client::{Acks, Compression, DeliveryHandle, Header, ProducerConfig, ProducerRecord};
+use pillion_client::{Acks, Compression, DeliveryHandle, Header, ProducerConfig};
 use tokio::sync::mpsc;
 
+use self::input::Input;
+use self::line::{Form, Template};
+use self::pace::Pace;
 use super::flags::ClusterFlags;
 use super::process::{self, Kind};
-
-/// Longest line taken, in bytes: Kafka's usual largest message a hundred times over.
-const LINE_BYTES_MAX: u64 = 100 << 20;
 
 /// Lines read ahead, and deliveries not looked at yet.
 const READ_AHEAD: usize = 1_000;
 
-/// Send each line of standard input as a record
+/// Send each line of standard input, or each file, as a record
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   echo hello | pillion produce greetings
   pillion produce orders -K : <<< '42:{\"total\": 100}'       key 42, value {\"total\": 100}
   pillion produce orders -H source=import -z zstd < orders.jsonl
+  pillion produce orders -k 42 order.json                   the whole file is one record
+  pillion consume orders -e --json | pillion produce copy --json
+  pillion produce orders --lines-from orders.jsonl --rate 100
 
-Ends when standard input does, after every record is acknowledged.")]
+Ends when its input does, after every record is acknowledged.")]
 pub(super) struct Arguments {
     /// Topic to send to
     topic: String,
+    /// Send each of these files as one record, in place of standard input
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Read lines from this file rather than standard input
+    #[arg(short = 'l', long, value_name = "FILE", conflicts_with = "files")]
+    lines_from: Option<PathBuf>,
     /// Split each line at the first of these: what is before is the key
     #[arg(short = 'K', long, value_name = "TEXT")]
     key_separator: Option<String>,
     /// Key of every record
     #[arg(short, long, conflicts_with = "key_separator")]
     key: Option<String>,
-    /// Header of every record; may be repeated
-    #[arg(short = 'H', long = "header", value_name = "KEY=VALUE", value_parser = header)]
+    /// Header of every record; may be repeated. Without = its value is null
+    #[arg(short = 'H', long = "header", value_name = "NAME[=VALUE]", value_parser = header)]
     headers: Vec<Header>,
     /// Send to this partition rather than by key
     #[arg(short, long, value_parser = clap::value_parser!(i32).range(0..))]
@@ -48,6 +61,13 @@ pub(super) struct Arguments {
     /// Send an empty value as null (a tombstone on compacted topics)
     #[arg(short = 'Z', long)]
     null_empty: bool,
+    /// Each line is a JSON object as `pillion consume --json` prints it; topic, partition and offset in it are left
+    /// aside
+    #[arg(short = 'J', long, conflicts_with_all = ["files", "key", "key_separator", "null_empty"])]
+    json: bool,
+    /// Send so many records a second at most
+    #[arg(long, value_name = "PER SECOND", value_parser = clap::value_parser!(u32).range(1..))]
+    rate: Option<u32>,
     /// Compress batches
     #[arg(short = 'z', long, value_enum, default_value = "none")]
     compression: Codec,
@@ -59,7 +79,7 @@ pub(super) struct Arguments {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Codec {
+pub(super) enum Codec {
     None,
     Gzip,
     Snappy,
@@ -68,7 +88,7 @@ enum Codec {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum AcksFlag {
+pub(super) enum AcksFlag {
     All,
     #[value(name = "1", alias = "leader")]
     Leader,
@@ -82,18 +102,28 @@ impl Arguments {
     }
 
     async fn produce(self) -> Result<()> {
+        let template = self.template();
+        let input = match (self.files, self.lines_from) {
+            (files, _) if !files.is_empty() => Input::Files(files),
+            (_, Some(path)) => Input::Lines(path),
+            _ => Input::Standard,
+        };
         let client = self.cluster.connect().await?;
         let producer = client.producer(ProducerConfig {
             compression: self.compression.into(),
             acks: self.acks.into(),
             ..ProducerConfig::default()
         });
-        let (lines_in, mut lines) = mpsc::channel(READ_AHEAD);
-        std::thread::spawn(move || read_lines(std::io::stdin().lock(), &lines_in));
+        let (values_in, mut values) = mpsc::channel(READ_AHEAD);
+        std::thread::spawn(move || input.read(&values_in));
         let (deliveries_in, deliveries) = mpsc::channel(READ_AHEAD);
         let awaited = tokio::spawn(await_all(deliveries));
-        while let Some(line) = lines.recv().await {
-            let record = self.record(line.context("cannot read standard input")?)?;
+        let mut pace = self.rate.map(Pace::new);
+        while let Some(value) = values.recv().await {
+            let record = template.record(value?)?;
+            if let Some(pace) = &mut pace {
+                pace.wait().await;
+            }
             let delivery = producer.send(record).await.context("cannot send")?;
             // The other end closes early only when a delivery failed, which `awaited` tells.
             if deliveries_in.send(delivery).await.is_err() {
@@ -106,29 +136,20 @@ impl Arguments {
         Ok(())
     }
 
-    /// The record of one line.
-    fn record(&self, line: Vec<u8>) -> Result<ProducerRecord> {
-        let line = Bytes::from(line);
-        let (key, value) = match &self.key_separator {
-            None => (self.key.clone().map(Bytes::from), line),
-            Some(separator) => {
-                let Some(at) = find(&line, separator.as_bytes()) else {
-                    let shown = String::from_utf8_lossy(&line[..line.len().min(80)]).into_owned();
-                    bail!("a line has no key separator {separator:?}: {shown:?}");
-                };
-                (Some(line.slice(..at)), line.slice(at + separator.len()..))
-            }
+    fn template(&self) -> Template {
+        let form = match (&self.key_separator, self.json) {
+            (_, true) => Form::Json,
+            (Some(separator), _) => Form::KeyAndValue(separator.clone()),
+            _ => Form::Value,
         };
-        let value = (!(self.null_empty && value.is_empty())).then_some(value);
-        let headers = self.headers.clone();
-        Ok(ProducerRecord {
+        Template {
             topic: self.topic.as_str().into(),
             partition: self.partition,
-            key,
-            value,
-            headers,
-            timestamp_ms: None,
-        })
+            key: self.key.clone().map(Bytes::from),
+            headers: self.headers.clone(),
+            null_empty: self.null_empty,
+            form,
+        }
     }
 }
 
@@ -140,41 +161,12 @@ async fn await_all(mut deliveries: mpsc::Receiver<DeliveryHandle>) -> Result<()>
     Ok(())
 }
 
-/// Sends each line without its line end, until the input ends, fails, or nobody listens.
-fn read_lines(mut input: impl BufRead, lines: &mpsc::Sender<std::io::Result<Vec<u8>>>) {
-    loop {
-        let mut line = Vec::new();
-        let outcome = match input.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line) {
-            Ok(0) => return,
-            Ok(length) if line.last() != Some(&b'\n') && length as u64 == LINE_BYTES_MAX => {
-                Err(std::io::Error::other(format!("a line is longer than {LINE_BYTES_MAX} bytes")))
-            }
-            Ok(_) => {
-                if line.last() == Some(&b'\n') {
-                    line.pop();
-                }
-                Ok(line)
-            }
-            Err(error) => Err(error),
-        };
-        let is_last = outcome.is_err();
-        if lines.blocking_send(outcome).is_err() || is_last {
-            return;
-        }
-    }
-}
-
-fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
-    text.windows(wanted.len().max(1)).position(|window| window == wanted)
-}
-
 fn header(text: &str) -> Result<Header, String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.is_empty() => {
-            Ok(Header { key: key.into(), value: Some(Bytes::from(value.to_owned())) })
-        }
-        _ => Err("expected KEY=VALUE".to_owned()),
+    let (key, value) = text.split_once('=').map_or((text, None), |(key, value)| (key, Some(value)));
+    if key.is_empty() {
+        return Err("expected NAME=VALUE, or NAME for a null value".to_owned());
     }
+    Ok(Header { key: key.into(), value: value.map(|value| Bytes::from(value.to_owned())) })
 }
 
 impl From<Codec> for Compression {

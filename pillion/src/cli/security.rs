@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use pillion_client::SecurityConfig;
 
-use crate::config::environment_name;
+use crate::config::{environment_name, properties};
 
 /// TLS and SASL, under the names that Kafka's own tools have for these flags.
 #[derive(Debug, Args)]
@@ -48,26 +48,6 @@ impl SecurityFlags {
         }
         Ok(security)
     }
-}
-
-/// Keys and values of a Java properties file: `key=value` or `key: value` a line, a backslash at the end of a line
-/// goes on in the next one.
-fn properties(text: &str) -> impl Iterator<Item = (&str, String)> {
-    let mut lines = text.lines();
-    std::iter::from_fn(move || {
-        loop {
-            let line = lines.next()?.trim();
-            if line.is_empty() || line.starts_with(['#', '!']) {
-                continue;
-            }
-            let Some((key, value)) = line.split_once(['=', ':']) else { continue };
-            let mut value = value.trim().to_owned();
-            while let Some(begun) = value.strip_suffix('\\') {
-                value = format!("{begun}{}", lines.next().unwrap_or_default().trim());
-            }
-            return Some((key.trim(), value));
-        }
-    })
 }
 
 #[cfg(test)]

@@ -8,10 +8,8 @@ use super::keys::{self, Part};
 use super::layers::{Origin, Settings};
 use super::named::{self, Named};
 
-/// Where the connector publishes to, unless a broker of our own or a setting says otherwise.
-pub(super) const DEFAULT_BOOTSTRAP: &str = "127.0.0.1:9092";
 /// Stands for the database where none is needed to say what is wrong.
-pub(super) const NO_DATABASE: &str = "postgresql://nobody@localhost/nowhere";
+pub(crate) const NO_DATABASE: &str = "postgresql://nobody@localhost/nowhere";
 
 /// A further connector.
 #[derive(Debug)]
@@ -70,7 +68,7 @@ fn names_database(plain: &Settings) -> bool {
 
 /// The connector, and the keys whose values it does not take, with the reason.
 fn typed(url: PostgresUrl, settings: &Settings) -> (ConnectorConfig, Vec<(&'static str, String)>) {
-    let mut config = ConnectorConfig::new(url, vec![DEFAULT_BOOTSTRAP.to_owned()]);
+    let mut config = ConnectorConfig::new(url, vec![keys::DEFAULT_BOOTSTRAP.to_owned()]);
     let mut problems = Vec::new();
     for (&key, setting) in settings {
         let is_address = key == keys::POSTGRES_URL || keys::DATABASE_KEYS.iter().any(|(own, _)| *own == key);

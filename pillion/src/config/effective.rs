@@ -3,8 +3,8 @@
 use pillion_cdc::ConnectorConfig;
 use pillion_client::SecurityConfig;
 
-use super::connectors::{DEFAULT_BOOTSTRAP, NO_DATABASE, NamedConnector};
-use super::keys::{self, Part};
+use super::connectors::{NO_DATABASE, NamedConnector};
+use super::keys::{self, Key};
 use super::layers::{Layers, Origin, Said, Setting};
 use super::named;
 use super::problem::ConfigurationError;
@@ -39,14 +39,14 @@ pub(crate) fn effective(layers: Layers) -> Result<Vec<EffectiveSetting>, Configu
     let configuration = Configuration::read(layers, Parts { broker: true, connector: true })?;
     let broker_values = configuration.broker.as_ref().map(pillion_broker::BrokerConfig::settings).unwrap_or_default();
     let mut effective = Vec::with_capacity(keys::all().len());
-    for &(key, part) in keys::all() {
+    for &Key { name: key, default, .. } in keys::all() {
         let setting = plain.get(key);
         let from_broker = broker_values.iter().find(|(known, _)| *known == key).map(|(_, value)| value.clone());
         let shown = from_broker.or_else(|| shown(key, setting?, configuration.connector.as_ref()));
-        let value = shown.or_else(|| default_of(key, part, &configuration));
+        let value = shown.or_else(|| default.map(str::to_owned));
         effective.push(EffectiveSetting { key: key.to_owned(), value, origin: origin_of(setting) });
     }
-    let listed = |key: &&str| keys::all().iter().any(|(known, _)| known == key);
+    let listed = |key: &&str| keys::all().iter().any(|known| known.name == *key);
     for (key, setting) in plain.iter().filter(|(key, _)| !listed(key)) {
         let (key, value, origin) = ((*key).to_owned(), Some(setting.value.clone()), setting.origin.clone());
         effective.push(EffectiveSetting { key, value, origin });
@@ -55,7 +55,7 @@ pub(crate) fn effective(layers: Layers) -> Result<Vec<EffectiveSetting>, Configu
         let own = named.get(name).cloned().unwrap_or_default();
         let all = named::inherited(&plain, name, &own);
         let unlisted = own.keys().copied().filter(|key| !listed(key));
-        let all_keys = keys::all().iter().map(|(key, _)| *key).chain(unlisted);
+        let all_keys = keys::all().iter().map(|key| key.name).chain(unlisted);
         for key in all_keys.filter(|key| own.contains_key(key) || LISTED.contains(key)) {
             let setting = all.get(key);
             let value = setting.and_then(|setting| shown(key, setting, Some(config)));
@@ -80,67 +80,6 @@ fn shown(key: &str, setting: &Setting, connector: Option<&ConnectorConfig>) -> O
         "database.password" => Some(HIDDEN.to_owned()),
         key if SecurityConfig::is_secret(key) => Some(HIDDEN.to_owned()),
         _ => Some(setting.value.clone()),
-    }
-}
-
-/// Defaults of the keys that are not in the broker's own table.
-fn default_of(key: &str, part: Part, configuration: &Configuration) -> Option<String> {
-    match part {
-        Part::Broker => {
-            let broker = configuration.broker.as_ref()?;
-            match key {
-                keys::LOG_DIRS => Some(broker.data_directory.display().to_string()),
-                keys::LISTENERS => {
-                    let listeners = broker.listeners.iter().map(|one| format!("{}://{}", one.name, one.bind));
-                    Some(listeners.collect::<Vec<_>>().join(","))
-                }
-                _ => None,
-            }
-        }
-        Part::Connector => {
-            let standard;
-            let connector = match &configuration.connector {
-                Some(connector) => connector,
-                None => {
-                    standard = ConnectorConfig::new(NO_DATABASE.parse().ok()?, vec![DEFAULT_BOOTSTRAP.to_owned()]);
-                    &standard
-                }
-            };
-            match key {
-                keys::SLOT_NAME => Some(connector.slot.clone()),
-                keys::PUBLICATION_NAME => Some(connector.publication.clone()),
-                keys::TABLE_INCLUDE_LIST => {
-                    Some(connector.tables.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
-                }
-                keys::BOOTSTRAP_SERVERS => Some(connector.bootstrap_servers.join(",")),
-                keys::AUTO_INIT => Some(connector.auto_init.to_string()),
-                "message.prefix" => Some(connector.message_prefix.clone()),
-                "client.id" => Some(connector.client_id.clone()),
-                "max.bytes.in.flight" => Some(connector.bytes_in_flight_max.to_string()),
-                "max.row.bytes" => Some(connector.row_bytes_max.to_string()),
-                "topic.creation.default.partitions" | "topic.creation.default.replication.factor" => {
-                    Some("-1".to_owned())
-                }
-                "on.partitions.changed" => Some("stop".to_owned()),
-                "security.protocol" => Some(connector.security.protocol().name().to_owned()),
-                "source.mode" => Some("replication".to_owned()),
-                "snapshot" => Some("never".to_owned()),
-                "poll.interval.ms" => Some(connector.source_options.poll_interval.as_millis().to_string()),
-                "delivery" => Some("exactly-once".to_owned()),
-                "on.error" => Some("stop".to_owned()),
-                "dead.letter.topic" => Some(connector.dead_letter_topic.clone()),
-                "adopt.slot" | "accept.timeline" => Some("false".to_owned()),
-                "route.by.field" => Some(connector.router.route_by.clone()),
-                "route.topic.regex" => Some(connector.router.topic_regex.clone()),
-                "route.topic.replacement" => Some(connector.router.topic_replacement.clone()),
-                "table.field.event.id" => Some(connector.router.event_id.clone()),
-                "table.field.event.key" => Some(connector.router.event_key.clone()),
-                "table.field.event.type" => Some(connector.router.event_type.clone()),
-                "table.field.event.payload" => Some(connector.router.event_payload.clone()),
-                "tracing.span.context.field" => Some(connector.router.span_context.clone()),
-                _ => None,
-            }
-        }
     }
 }
 

@@ -1,16 +1,26 @@
-//! Every key there is, whom it is for, and its name in the environment.
+//! Every key there is: whom it is for, what it takes, and what it is for.
 //!
-//! The broker's keys come from its own table; the connector's and pillion's own are listed here, and a test holds them
-//! against what the connector takes. Kafka's and Debezium's names where they exist.
+//! ```text
+//! broker: its own table ─┐
+//! connector              ├─ one table ─ layers, `pillion config`, docs/configuration.md
+//! the process itself    ─┘
+//! ```
+//! The broker's keys come from its own table; the connector's and pillion's own are listed here, and tests hold them
+//! against what the connector takes and falls back to. Kafka's and Debezium's names where they exist.
+
+mod connector;
+mod environment;
+mod process;
+mod security;
 
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use pillion_broker::BrokerConfig;
+use pillion_broker::{BrokerConfig, SettingDescription};
 use pillion_cdc::TopicCreation;
-use pillion_client::SecurityConfig;
 
-use super::named;
+pub(super) use environment::environment_names;
+pub(crate) use environment::{Variable, environment_name, variable, variable_suggestion};
 
 /// Whom a key is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +29,38 @@ pub(crate) enum Part {
     Broker,
     /// The outbox connector.
     Connector,
+    /// The process, whatever runs in it.
+    Process,
+}
+
+/// When a change takes effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// With the next start.
+    AtStart,
+    /// At once: by Kafka's tools or `pillion topic`, and by SIGHUP.
+    AtRunTime,
+    /// By SIGHUP.
+    OnReload,
+}
+
+/// One row of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Key {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Whom it is for.
+    pub(crate) part: Part,
+    /// The type of its values, as Kafka names them: text, list, int, long, double, boolean, password.
+    pub(crate) kind: &'static str,
+    /// What values it takes, for a person.
+    pub(crate) expected: &'static str,
+    /// What it falls back to; `None` for nothing, or for what is told with [`Key::purpose`].
+    pub(crate) default: Option<&'static str>,
+    /// When a change takes effect.
+    pub(crate) change: Change,
+    /// What it is for.
+    pub(crate) purpose: &'static str,
 }
 
 /// Where the broker keeps its data (Kafka's name).
@@ -39,7 +81,6 @@ pub(crate) const SLOT_NAME: &str = "slot.name";
 pub(crate) const PUBLICATION_NAME: &str = "publication.name";
 /// The outbox tables, several with commas (Debezium's name).
 pub(crate) const TABLE_INCLUDE_LIST: &str = "table.include.list";
-
 /// How the broker's logs and spans know the connector (Kafka's name).
 pub(crate) const CLIENT_ID: &str = "client.id";
 /// The database's name, where [`DATABASE_KEYS`] name it.
@@ -54,176 +95,91 @@ pub(crate) const DATABASE_KEYS: [(&str, &str); 5] = [
     (DATABASE_NAME, "dbname"),
 ];
 
-const OWN_BROKER_KEYS: [&str; 3] = [LOG_DIRS, LISTENERS, ADVERTISED_LISTENERS];
+/// Which log lines are written.
+pub(crate) const LOG_LEVEL: &str = "log.level";
 
-const CONNECTOR_KEYS: [&str; 41] = [
-    POSTGRES_URL,
-    "database.hostname",
-    "database.port",
-    "database.user",
-    "database.password",
-    DATABASE_NAME,
-    AUTO_INIT,
-    BOOTSTRAP_SERVERS,
-    SLOT_NAME,
-    PUBLICATION_NAME,
-    TABLE_INCLUDE_LIST,
-    "message.prefix",
-    CLIENT_ID,
-    "topic.creation.groups",
-    "topic.creation.default.partitions",
-    "topic.creation.default.replication.factor",
-    "on.partitions.changed",
-    "delivery",
-    "on.error",
-    "dead.letter.topic",
-    "adopt.slot",
-    "slot.start.lsn",
-    "accept.timeline",
-    "source.mode",
-    "snapshot",
-    "poll.interval.ms",
-    "polling.column",
-    "polling.transaction.column",
-    "max.bytes.in.flight",
-    "max.row.bytes",
-    "table.field.event.id",
-    "table.field.event.key",
-    "table.field.event.type",
-    "table.field.event.payload",
-    "table.field.event.timestamp",
-    "table.field.event.schema.version",
-    "table.fields.additional.placement",
-    "table.fields.additional.error.on.missing",
-    "route.by.field",
-    "route.topic.regex",
-    "route.topic.replacement",
+/// Where the broker keeps its data unless told otherwise.
+pub(super) const DEFAULT_DATA_DIR: &str = "pillion-data";
+/// Kafka's port, on this machine only: nobody else gets in until asked.
+pub(super) const DEFAULT_LISTENER: &str = "PLAINTEXT://127.0.0.1:9092";
+/// Where the connector publishes to, unless a broker of our own or a setting says otherwise.
+pub(super) const DEFAULT_BOOTSTRAP: &str = "127.0.0.1:9092";
+
+/// The broker's keys that its own table does not have: they are read before it.
+const BROKER_KEYS: [Key; 3] = [
+    Key {
+        name: LOG_DIRS,
+        part: Part::Broker,
+        kind: "text",
+        expected: "one directory",
+        default: Some(DEFAULT_DATA_DIR),
+        change: Change::AtStart,
+        purpose: "where logs and topics are kept; a data directory of Apache Kafka's is taken over",
+    },
+    Key {
+        name: LISTENERS,
+        part: Part::Broker,
+        kind: "list",
+        expected: "NAME://HOST:PORT[=ADVERTISED], several with commas; port 0 picks a free one",
+        default: Some(DEFAULT_LISTENER),
+        change: Change::AtStart,
+        purpose: "where the broker listens: this machine only, until told otherwise",
+    },
+    Key {
+        name: ADVERTISED_LISTENERS,
+        part: Part::Broker,
+        kind: "list",
+        expected: "NAME://HOST[:PORT], several with commas",
+        default: None,
+        change: Change::AtStart,
+        purpose: "what the clients of each listener are told to connect to; by default what it is bound to",
+    },
 ];
-
-/// The router's remaining options, by their Debezium names.
-const ROUTER_KEYS: [&str; 7] = [
-    "table.field.additional.missing",
-    "route.tombstone.on.empty.payload",
-    "table.op.invalid.behavior",
-    "tracing.span.context.field",
-    "tracing.with.context.field.only",
-    "table.expand.json.payload",
-    "table.json.payload.null.behavior",
-];
-
-/// Flags whose names people will look for in the environment, and the keys they stand for.
-const ENVIRONMENT_ALIASES: [(&str, &str); 5] = [
-    ("PILLION_DATA_DIR", LOG_DIRS),
-    ("PILLION_LISTEN", LISTENERS),
-    ("PILLION_POSTGRES", POSTGRES_URL),
-    ("PILLION_BOOTSTRAP", BOOTSTRAP_SERVERS),
-    ("PILLION_TABLE", TABLE_INCLUDE_LIST),
-];
-
-/// Variables that something else than the configuration reads.
-const OTHER_VARIABLES: [&str; 5] =
-    ["PILLION_COMMAND_CONFIG", "PILLION_CONFIG", "PILLION_LOG", "PILLION_LOG_FORMAT", "PILLION_POSTGRES_BINARIES"];
 
 /// How like a known key an unknown one must be (Jaro-Winkler, 0 to 1) for the known one to be suggested.
 const SIMILARITY_MIN: f64 = 0.8;
 
-static KEYS: LazyLock<Vec<(&'static str, Part)>> = LazyLock::new(|| {
-    let broker_table = BrokerConfig::new("", "").settings().into_iter().map(|(key, _)| key);
-    let broker = OWN_BROKER_KEYS.into_iter().chain(broker_table).map(|key| (key, Part::Broker));
-    let connector = CONNECTOR_KEYS.into_iter().chain(ROUTER_KEYS).chain(SecurityConfig::KEYS);
-    broker.chain(connector.map(|key| (key, Part::Connector))).collect()
+static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
+    let broker = BrokerConfig::described().into_iter().map(broker_key);
+    let own = BROKER_KEYS.into_iter().chain(broker);
+    let others = connector::KEYS.iter().chain(security::KEYS).chain(process::KEYS);
+    own.chain(others.copied()).collect()
 });
 
 /// Every key, the broker's first.
-pub(crate) fn all() -> &'static [(&'static str, Part)] {
+pub(crate) fn all() -> &'static [Key] {
     &KEYS
 }
 
 /// The key as it is spelt in the table, and whom it is for.
 pub(crate) fn find(key: &str) -> Option<(&'static str, Part)> {
-    let listed = KEYS.iter().copied().find(|(known, _)| *known == key);
+    let listed = KEYS.iter().find(|known| known.name == key).map(|known| (known.name, known.part));
     listed.or_else(|| TopicCreation::is_key(key).then(|| (kept(key), Part::Connector)))
 }
 
-/// A key of those without number, `topic.creation.<group>.<setting>`: kept for as long as the process runs, as the
-/// others are. A configuration is read once and has a handful of them.
-fn kept(key: &str) -> &'static str {
+fn broker_key(setting: SettingDescription) -> Key {
+    let default = if setting.default.is_empty() { None } else { Some(kept(&setting.default)) };
+    let SettingDescription { key: name, kind, expected, documentation: purpose, is_dynamic, .. } = setting;
+    let change = if is_dynamic { Change::AtRunTime } else { Change::AtStart };
+    Key { name, part: Part::Broker, kind, expected, default, change, purpose }
+}
+
+/// A text kept for as long as the process runs, as the table is: a default, or one of the keys without number,
+/// `topic.creation.<group>.<setting>`. A configuration is read once and has a handful of them.
+fn kept(text: &str) -> &'static str {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = all.get(key) {
+    if let Some(known) = all.get(text) {
         return known;
     }
-    let kept: &'static str = Box::leak(Box::from(key));
+    let kept: &'static str = Box::leak(Box::from(text));
     all.insert(kept);
     kept
 }
 
-/// `PILLION_NUM_PARTITIONS` for `num.partitions`.
-pub(crate) fn environment_name(key: &str) -> String {
-    format!("PILLION_{}", key.to_uppercase().replace(['.', '-'], "_"))
-}
-
-/// Every name in the environment with the key it stands for.
-pub(super) fn environment_names() -> impl Iterator<Item = (String, &'static str)> {
-    let aliases = ENVIRONMENT_ALIASES.iter().map(|(alias, key)| ((*alias).to_owned(), *key));
-    aliases.chain(KEYS.iter().map(|(key, _)| (environment_name(key), *key)))
-}
-
-/// What a variable of the environment that begins with `PILLION_` stands for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Variable {
-    /// This key.
-    Key(&'static str),
-    /// This key of the connector with this name.
-    Named(String, &'static str),
-    /// Nothing of the configuration's: read elsewhere, or put there by an orchestrator.
-    Ignored,
-    /// Nothing known.
-    Unknown,
-}
-
-/// Looks a variable up by its name.
-pub(crate) fn variable(name: &str) -> Variable {
-    if let Some((_, key)) = ENVIRONMENT_ALIASES.iter().find(|(alias, _)| *alias == name) {
-        return Variable::Key(key);
-    }
-    if let Some((key, _)) = KEYS.iter().find(|(key, _)| environment_name(key) == name) {
-        return Variable::Key(key);
-    }
-    // Group names of capital letters or with hyphens cannot be told here.
-    let spelt = name.strip_prefix("PILLION_").unwrap_or_default().to_lowercase().replace('_', ".");
-    if let Some((key, _)) = find(&spelt) {
-        return Variable::Key(key);
-    }
-    match named::variable(name) {
-        Some((connector, key)) => Variable::Named(connector, key),
-        None if OTHER_VARIABLES.contains(&name) || is_service_link(name) => Variable::Ignored,
-        None => Variable::Unknown,
-    }
-}
-
-/// Kubernetes and old Docker links put `PILLION_SERVICE_HOST`, `PILLION_PORT_9092_TCP_ADDR` and the like into every pod
-/// near a service called `pillion`. They are not meant for us.
-fn is_service_link(name: &str) -> bool {
-    let rest = name.strip_prefix("PILLION_").unwrap_or_default();
-    let after_port = rest.strip_prefix("PORT").and_then(|rest| rest.strip_prefix('_'));
-    rest == "PORT"
-        || rest == "SERVICE_HOST"
-        || rest == "SERVICE_PORT"
-        || rest.starts_with("SERVICE_PORT_")
-        || after_port.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-}
-
 /// Words for an unknown key: the known one most like it, if any is.
 pub(crate) fn suggestion(key: &str) -> String {
-    nearest(key, KEYS.iter().map(|(known, _)| (*known).to_owned()))
-}
-
-/// Words for an unknown variable, likewise.
-pub(crate) fn variable_suggestion(name: &str) -> String {
-    let aliases = ENVIRONMENT_ALIASES.iter().map(|(alias, _)| (*alias).to_owned());
-    let others = OTHER_VARIABLES.iter().map(|name| (*name).to_owned());
-    nearest(name, KEYS.iter().map(|(key, _)| environment_name(key)).chain(aliases).chain(others))
+    nearest(key, KEYS.iter().map(|known| known.name.to_owned()))
 }
 
 fn nearest(wanted: &str, known: impl Iterator<Item = String>) -> String {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use toml::Value;
 
+use super::kafka;
 use super::keys::{self, Part, Variable};
 use super::named::{self, Named};
 
@@ -58,22 +59,37 @@ pub(super) struct Said {
 pub(crate) struct Layers {
     said: Said,
     problems: Vec<String>,
+    warnings: Vec<String>,
 }
 
 impl Layers {
-    /// Adds a TOML file. Dotted keys and tables come to the same: `num.partitions = 3`, or `partitions = 3` under `[num]`;
+    /// Adds a file: one that ends in `.properties` as Kafka's, others as TOML. Dotted keys and tables come to the same: `num.partitions = 3`, or `partitions = 3` under `[num]`;
     /// an array stands for its elements with commas between.
     pub(crate) fn add_file(&mut self, path: &Path) {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) => return self.problems.push(format!("cannot read {}: {error}", path.display())),
         };
+        if path.extension().is_some_and(|extension| extension == "properties") {
+            return self.add_kafka_file(path, &text);
+        }
         match text.parse::<toml::Table>() {
             Ok(table) => self.add_table("", &table, &Origin::File(path.to_owned())),
             Err(error) => {
                 self.problems.push(format!("{} is not TOML: {}", path.display(), error.to_string().trim_end()));
             }
         }
+    }
+
+    /// Adds a `server.properties` of Kafka's.
+    fn add_kafka_file(&mut self, path: &Path, text: &str) {
+        let read = kafka::read(text);
+        let origin = Origin::File(path.to_owned());
+        for (key, value) in read.settings {
+            self.add(&key, value, origin.clone());
+        }
+        self.problems.extend(read.problems.into_iter().map(|problem| format!("{}: {problem}", path.display())));
+        self.warnings.extend(read.warnings.into_iter().map(|warning| format!("{}: {warning}", path.display())));
     }
 
     fn add_table(&mut self, prefix: &str, table: &toml::Table, origin: &Origin) {
@@ -132,7 +148,7 @@ impl Layers {
         };
         match part {
             Some(part) if !parts.contains(&part) => {
-                let owner = if part == Part::Broker { "the broker" } else { "the outbox connector" };
+                let owner = if part == Part::Connector { "the outbox connector" } else { "the broker" };
                 self.problems.push(format!("--set {key}: this is for {owner}, which this command does not run"));
             }
             _ => self.add(key, value.trim().to_owned(), origin),
@@ -180,9 +196,9 @@ impl Layers {
         self.said.clone()
     }
 
-    /// The settings with everything wrong so far.
-    pub(super) fn into_parts(self) -> (Said, Vec<String>) {
-        (self.said, self.problems)
+    /// The settings, with everything wrong and everything worth knowing so far.
+    pub(super) fn into_parts(self) -> (Said, Vec<String>, Vec<String>) {
+        (self.said, self.problems, self.warnings)
     }
 
     /// The settings.

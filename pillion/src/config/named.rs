@@ -37,6 +37,7 @@ pub(super) fn find(name: &str, key: &str) -> Result<&'static str, String> {
         Some((_, Part::Broker)) => {
             Err(format!("this is for the broker, of which there is one; write {key} outside of the connector"))
         }
+        Some((_, Part::Process)) => Err(format!("this is for the whole process; write {key} outside of the connector")),
         None => Err(format!("unknown key; {}", keys::suggestion(key))),
     }
 }

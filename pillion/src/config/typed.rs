@@ -4,17 +4,13 @@ use std::path::PathBuf;
 
 use pillion_broker::BrokerConfig;
 use pillion_cdc::ConnectorConfig;
+use pillion_console::ConsoleConfig;
 
 use super::connectors::{self, NamedConnector};
 use super::keys::{self, Part};
 use super::layers::{Layers, Origin, Said, Setting, Settings};
 use super::listeners;
 use super::problem::ConfigurationError;
-
-/// Where the broker keeps its data unless told otherwise.
-const DEFAULT_DATA_DIR: &str = "pillion-data";
-/// Kafka's port, on this machine only: nobody else gets in until asked.
-const DEFAULT_LISTENER: &str = "PLAINTEXT://127.0.0.1:9092";
 
 /// Which parts of pillion a command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +25,7 @@ impl Parts {
     /// For [`Layers::add_set`].
     pub(crate) fn list(self) -> Vec<Part> {
         let broker = self.broker.then_some(Part::Broker);
-        broker.into_iter().chain(self.connector.then_some(Part::Connector)).collect()
+        broker.into_iter().chain(self.connector.then_some(Part::Connector)).chain([Part::Process]).collect()
     }
 }
 
@@ -45,6 +41,8 @@ pub(crate) struct Configuration {
     pub(crate) named_connectors: Vec<NamedConnector>,
     /// Whether `bootstrap.servers` was given; if not, a broker of our own takes its place.
     pub(crate) is_bootstrap_given: bool,
+    /// Metrics, health and the page.
+    pub(crate) console: ConsoleConfig,
     /// What a person should know before it starts.
     pub(crate) warnings: Vec<String>,
 }
@@ -56,16 +54,17 @@ impl Configuration {
     /// # Errors
     /// Every problem at once.
     pub(crate) fn read(layers: Layers, parts: Parts) -> Result<Self, ConfigurationError> {
-        let (Said { plain, named }, problems) = layers.into_parts();
-        let mut reader = Reader { settings: plain, problems, warnings: Vec::new() };
+        let (Said { plain, named }, problems, warnings) = layers.into_parts();
+        let mut reader = Reader { settings: plain, problems, warnings };
         let broker = parts.broker.then(|| reader.broker());
         let (connector, named_connectors) = match parts.connector {
             true => connectors::read(&reader.settings, &named, &mut reader.problems),
             false => (None, Vec::new()),
         };
+        let console = reader.console();
         let is_bootstrap_given = reader.settings.contains_key(keys::BOOTSTRAP_SERVERS);
         ConfigurationError::unless_none(reader.problems)?;
-        Ok(Self { broker, connector, named_connectors, is_bootstrap_given, warnings: reader.warnings })
+        Ok(Self { broker, connector, named_connectors, is_bootstrap_given, console, warnings: reader.warnings })
     }
 }
 
@@ -89,8 +88,19 @@ impl Reader {
         config
     }
 
+    fn console(&mut self) -> ConsoleConfig {
+        let mut config = ConsoleConfig::default();
+        for key in ConsoleConfig::KEYS {
+            let Some(setting) = self.settings.get(key) else { continue };
+            if let Err(error) = config.set(key, &setting.value) {
+                self.problems.push(format!("{key} ({}): {error}", setting.origin));
+            }
+        }
+        config
+    }
+
     fn data_directory(&mut self) -> PathBuf {
-        let Some(setting) = self.settings.get(keys::LOG_DIRS) else { return PathBuf::from(DEFAULT_DATA_DIR) };
+        let Some(setting) = self.settings.get(keys::LOG_DIRS) else { return PathBuf::from(keys::DEFAULT_DATA_DIR) };
         if setting.value.contains(',') || setting.value.is_empty() {
             self.problems.push(format!("log.dirs ({}): expected exactly one directory", setting.origin));
         }
@@ -98,7 +108,7 @@ impl Reader {
     }
 
     fn listeners(&mut self, config: &mut BrokerConfig) {
-        let default = Setting { value: DEFAULT_LISTENER.to_owned(), origin: Origin::Default };
+        let default = Setting { value: keys::DEFAULT_LISTENER.to_owned(), origin: Origin::Default };
         let given = self.settings.get(keys::LISTENERS).unwrap_or(&default);
         let advertised = self.settings.get(keys::ADVERTISED_LISTENERS);
         match listeners::read(given, advertised, listeners::resolvable_host_name) {

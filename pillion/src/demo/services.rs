@@ -16,6 +16,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{ChildStdout, Command};
 use tokio::time::timeout;
 
+use super::TraceAddress;
 use crate::child_process::{ChildProcess, describe_exit, end_of_log};
 
 /// A service's program.
@@ -56,6 +57,8 @@ pub(super) struct Surroundings {
     pub(super) log_directory: PathBuf,
     /// Further variables: service, name, value.
     pub(super) variables: Vec<(&'static str, &'static str, &'static str)>,
+    /// Where their spans go, unless the environment says.
+    pub(super) traces: Option<TraceAddress>,
 }
 
 /// One running service.
@@ -158,6 +161,7 @@ impl Programs {
             // Each service has a name of its own; ours would make one of all four.
             .env_remove("OTEL_SERVICE_NAME")
             .env("MAIL_DIRECTORY", surroundings.log_directory.join("mails"))
+            .envs(surroundings.traces.into_iter().flat_map(TraceAddress::environment))
             .stderr(log);
         for (_, variable, value) in surroundings.variables.iter().filter(|(service, ..)| *service == name) {
             command.env(variable, value);

@@ -10,10 +10,10 @@ use pillion_cdc::{ConnectorConfig, State, Status};
 use pillion_client::{Assignment, Client, ClientConfig, Consumer, ConsumerConfig, ErrorCode, NewTopic, Offset};
 use tokio_postgres::NoTls;
 
-use super::DemoOptions;
 use super::detour::Detour;
 use super::fault::Fault;
 use super::services::{PROGRAMS, Programs, ServiceProgram, Services, Surroundings};
+use super::{DemoOptions, TraceAddress};
 use crate::config::{Configuration, NamedConnector};
 use crate::embedded_postgres::EmbeddedPostgres;
 use crate::sidecar::Sidecar;
@@ -61,6 +61,8 @@ pub(super) struct Stage {
     pub(super) consumer: Consumer,
     /// Whether to end after the two orders.
     pub(super) once: bool,
+    /// Where traces are shown.
+    pub(super) traces: Option<TraceAddress>,
 }
 
 impl Started {
@@ -116,6 +118,7 @@ pub(super) async fn set_up(started: &mut Started, options: DemoOptions, programs
         bootstrap_servers: String::new(),
         log_directory: directory.clone(),
         variables: options.fault.map(Fault::variables).unwrap_or_default().to_vec(),
+        traces: options.traces,
     };
     let detour = match options.fault.and_then(Fault::detour) {
         Some(service) => Some(make_detour(&mut surroundings, service).await?),
@@ -142,7 +145,16 @@ pub(super) async fn set_up(started: &mut Started, options: DemoOptions, programs
     let services = started.services.insert(programs.start(&surroundings).await?);
     let addresses: Vec<String> = services.list().map(|(name, address, _)| format!("{name} on {address}")).collect();
     step.done(&addresses.join(", "));
-    Ok(Stage { broker, database_urls, detour, fault: options.fault, client, consumer, once: options.once })
+    Ok(Stage {
+        broker,
+        database_urls,
+        detour,
+        fault: options.fault,
+        client,
+        consumer,
+        once: options.once,
+        traces: options.traces,
+    })
 }
 
 /// Tells a step with the time it took.
@@ -211,6 +223,7 @@ fn configuration(
         connector: None,
         named_connectors,
         is_bootstrap_given: false,
+        console: pillion_console::ConsoleConfig::default(),
         warnings: Vec::new(),
     };
     Ok((configuration, statuses))

@@ -128,11 +128,10 @@ fn addresses(stage: &Stage, started: &Started, order_address: SocketAddr) -> Str
     let database_url = database_urls.get("order").map_or("", String::as_str);
     let logs = started.services().into_iter().flat_map(|services| services.list());
     let logs: Vec<String> = logs.map(|(_, _, log)| log.display().to_string()).collect();
-    let traces = match std::env::var("OTEL_EXPORTER_OTLP_ENDPOINT").ok().filter(|endpoint| !endpoint.is_empty()) {
-        Some(endpoint) => format!("go to {endpoint}"),
-        None => {
-            "go nowhere; set OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4317 for a collector or Jaeger".to_owned()
-        }
+    let traces = match (stage.traces, std::env::var("OTEL_EXPORTER_OTLP_ENDPOINT")) {
+        (Some(view), _) => format!("{}   (open it in a browser)", view.page()),
+        (None, Ok(endpoint)) if !endpoint.is_empty() => format!("go to {endpoint}"),
+        (None, _) => "go where the OTEL_* variables say".to_owned(),
     };
     format!(
         "

@@ -14,7 +14,7 @@ struct Layer {
     never: &'static [&'static str],
 }
 
-const LAYERS: [Layer; 11] = [
+const LAYERS: [Layer; 12] = [
     Layer { folder: "wire/derive", may: &[], never: &[] },
     Layer { folder: "wire", may: &["pillion-wire-derive"], never: &[] },
     Layer { folder: "client", may: &["pillion-wire"], never: &["pillion-cdc"] },
@@ -22,8 +22,13 @@ const LAYERS: [Layer; 11] = [
     Layer { folder: "broker", may: &["pillion-wire", "pillion-trace-context"], never: &["pillion-cdc"] },
     Layer { folder: "cdc", may: &["pillion-client", "pillion-trace-context"], never: &["pillion-broker"] },
     Layer {
+        folder: "console",
+        may: &["pillion-broker", "pillion-cdc", "pillion-client"],
+        never: &[],
+    },
+    Layer {
         folder: "pillion",
-        may: &["pillion-broker", "pillion-cdc", "pillion-client", "pillion-trace-context", "pillion-wire"],
+        may: &["pillion-broker", "pillion-cdc", "pillion-client", "pillion-console", "pillion-trace-context", "pillion-wire"],
         never: &[],
     },
     Layer { folder: "outbox", may: &[], never: &["pillion-broker", "pillion-cdc", "pillion-client"] },

@@ -4,29 +4,27 @@
 //! request, could wait for a task that only its own thread would run. Telemetry is suppressed on this thread, so that
 //! a request's own spans never become spans to send.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use opentelemetry::Context;
-use opentelemetry_otlp::{Compression, WithExportConfig, WithTonicConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
-use opentelemetry_sdk::trace::{Span, SpanData, SpanExporter, SpanProcessor};
+use opentelemetry_sdk::trace::{Span, SpanData, SpanProcessor};
 use parking_lot::Mutex;
-use tonic::metadata::{AsciiMetadataKey, MetadataMap};
-use tonic::transport::{Certificate, ClientTlsConfig, Identity};
 
 use super::TelemetryError;
-use super::settings::{ExportSettings, TlsSettings};
+use super::attribute_length;
+use super::exporter::SpanExporter;
+use super::settings::{CollectorSettings, ExportSettings};
 use super::span_queue::SpanQueue;
 
 /// Part of a shutdown's time left for ending the thread once sending has stopped.
 const ENDING_SHARE: u32 = 5;
 
-/// The export thread as the SDK's span processor. Ended by `shutdown`, which joins it.
+/// The running export. Ended by a shutdown, which joins it.
 #[derive(Debug)]
 pub(super) struct ExportThread {
     queue: Arc<SpanQueue>,
@@ -56,7 +54,7 @@ impl ExportThread {
             .name("pillion-otlp".to_owned())
             .spawn(move || {
                 let _suppressed = Context::enter_telemetry_suppressed_scope();
-                match prepare(&thread_settings, &thread_resource) {
+                match prepare(&thread_settings.collector, &thread_resource) {
                     Ok((runtime, exporter)) => {
                         let _ = started_sender.send(Ok(()));
                         runtime.block_on(Export::new(&thread_queue, exporter, &thread_settings).run());
@@ -69,21 +67,14 @@ impl ExportThread {
             })
             .map_err(TelemetryError::Thread)?;
         started.recv().expect("the export thread answers before it ends")?;
-        let flush_limit = settings.timeout + settings.timeout / ENDING_SHARE;
+        let timeout = settings.collector.timeout;
+        let flush_limit = timeout + timeout / ENDING_SHARE;
         Ok(Self { queue, flush_limit, thread: Mutex::new(Some(RunningThread { handle, ended })) })
     }
 }
 
-impl SpanProcessor for ExportThread {
-    fn on_start(&self, _span: &mut Span, _context: &Context) {}
-
-    fn on_end(&self, span: SpanData) {
-        if span.span_context.is_sampled() {
-            self.queue.push(span);
-        }
-    }
-
-    fn force_flush(&self) -> OTelSdkResult {
+impl ExportThread {
+    fn flush(&self) -> OTelSdkResult {
         let (sender, done) = sync_channel(1);
         if !self.queue.request_flush(sender) {
             return Err(OTelSdkError::AlreadyShutdown);
@@ -91,7 +82,7 @@ impl SpanProcessor for ExportThread {
         done.recv_timeout(self.flush_limit).map_err(|_| OTelSdkError::Timeout(self.flush_limit))
     }
 
-    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+    fn shut_down(&self, timeout: Duration) -> OTelSdkResult {
         let Some(thread) = self.thread.lock().take() else {
             return Err(OTelSdkError::AlreadyShutdown);
         };
@@ -107,67 +98,57 @@ impl SpanProcessor for ExportThread {
     }
 }
 
-type Exporter = opentelemetry_otlp::SpanExporter;
+/// The export thread as the SDK's span processor. Several tracer providers may share one; its owner's shutdown ends it.
+#[derive(Debug)]
+pub(super) struct SharedExport {
+    pub(super) thread: Arc<ExportThread>,
+    pub(super) is_owner: bool,
+    /// Longest text of an attribute, in characters.
+    pub(super) value_characters: Option<u32>,
+}
+
+impl SpanProcessor for SharedExport {
+    fn on_start(&self, _span: &mut Span, _context: &Context) {}
+
+    fn on_end(&self, mut span: SpanData) {
+        if !span.span_context.is_sampled() {
+            return;
+        }
+        if let Some(limit) = self.value_characters {
+            attribute_length::limit(&mut span.attributes, limit as usize);
+        }
+        self.thread.queue.push(span);
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.thread.flush()
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        if self.is_owner { self.thread.shut_down(timeout) } else { Ok(()) }
+    }
+}
 
 fn prepare(
-    settings: &ExportSettings,
+    settings: &CollectorSettings,
     resource: &Resource,
-) -> Result<(tokio::runtime::Runtime, Exporter), TelemetryError> {
+) -> Result<(tokio::runtime::Runtime, SpanExporter), TelemetryError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(1)
         .build()
         .map_err(TelemetryError::Thread)?;
-    let mut exporter = {
-        // The lazy channel spawns its worker where it is built.
-        let _entered = runtime.enter();
-        build_exporter(settings)?
-    };
-    exporter.set_resource(resource);
+    // gRPC's lazy channel spawns its worker where it is built.
+    let entered = runtime.enter();
+    let exporter = SpanExporter::build(settings, resource)?;
+    drop(entered);
     Ok((runtime, exporter))
-}
-
-fn build_exporter(settings: &ExportSettings) -> Result<Exporter, TelemetryError> {
-    let mut metadata = MetadataMap::new();
-    for (name, value) in &settings.headers {
-        // The settings hold only pairs that gRPC can send.
-        if let (Ok(name), Ok(value)) = (AsciiMetadataKey::from_bytes(name.as_bytes()), value.parse()) {
-            metadata.insert(name, value);
-        }
-    }
-    let mut builder = opentelemetry_otlp::SpanExporter::builder()
-        .with_tonic()
-        .with_endpoint(&settings.endpoint)
-        .with_timeout(settings.timeout)
-        .with_metadata(metadata);
-    if settings.gzip {
-        builder = builder.with_compression(Compression::Gzip);
-    }
-    if let Some(tls) = &settings.tls {
-        builder = builder.with_tls_config(tls_config(tls)?);
-    }
-    builder.build().map_err(|source| TelemetryError::Exporter { endpoint: settings.endpoint.clone(), source })
-}
-
-fn tls_config(settings: &TlsSettings) -> Result<ClientTlsConfig, TelemetryError> {
-    let read = |path: &PathBuf| {
-        std::fs::read(path).map_err(|source| TelemetryError::Certificate { path: path.clone(), source })
-    };
-    let mut config = ClientTlsConfig::new();
-    config = match &settings.certificate {
-        Some(path) => config.ca_certificate(Certificate::from_pem(read(path)?)),
-        None => config.with_native_roots(),
-    };
-    if let Some((certificate, key)) = &settings.client {
-        config = config.identity(Identity::from_pem(read(certificate)?, read(key)?));
-    }
-    Ok(config)
 }
 
 /// One run of the export, from start to shutdown.
 struct Export<'a> {
     queue: &'a SpanQueue,
-    exporter: Exporter,
+    exporter: SpanExporter,
     settings: &'a ExportSettings,
     /// The collector's failure has been told and not yet its recovery.
     is_out: bool,
@@ -175,7 +156,7 @@ struct Export<'a> {
 }
 
 impl<'a> Export<'a> {
-    fn new(queue: &'a SpanQueue, exporter: Exporter, settings: &'a ExportSettings) -> Self {
+    fn new(queue: &'a SpanQueue, exporter: SpanExporter, settings: &'a ExportSettings) -> Self {
         Self { queue, exporter, settings, is_out: false, is_overflow_told: false }
     }
 
@@ -207,13 +188,13 @@ impl<'a> Export<'a> {
 
     /// Sends one batch, or drops it: a collector that is away never makes spans pile up here.
     async fn deliver(&mut self, batch: Vec<SpanData>) {
-        let spans = batch.len();
+        let (spans, timeout) = (batch.len(), self.settings.collector.timeout);
         let outcome = tokio::select! {
             biased;
             () = deadline_passed(self.queue) => Err("telemetry is shut down".to_owned()),
-            outcome = tokio::time::timeout(self.settings.timeout, self.exporter.export(batch)) => match outcome {
-                Ok(result) => result.map_err(|error| error.to_string()),
-                Err(_) => Err(format!("no answer within {:?}", self.settings.timeout)),
+            outcome = tokio::time::timeout(timeout, self.exporter.export(batch)) => match outcome {
+                Ok(result) => result,
+                Err(_) => Err(format!("no answer within {timeout:?}")),
             },
         };
         match outcome {
@@ -232,7 +213,7 @@ impl<'a> Export<'a> {
     fn tell_failure(&mut self, reason: &str) {
         if !self.is_out {
             self.is_out = true;
-            let endpoint = self.settings.endpoint.as_str();
+            let endpoint = self.settings.collector.endpoint.as_str();
             tracing::warn!(endpoint, reason, "the collector takes no spans: they are dropped until it does");
         }
     }
@@ -241,7 +222,11 @@ impl<'a> Export<'a> {
         if self.is_out {
             self.is_out = false;
             let dropped = self.queue.counts().dropped;
-            tracing::info!(endpoint = self.settings.endpoint.as_str(), dropped, "the collector takes spans again");
+            tracing::info!(
+                endpoint = self.settings.collector.endpoint.as_str(),
+                dropped,
+                "the collector takes spans again"
+            );
         }
     }
 

@@ -7,14 +7,14 @@ use opentelemetry::trace::TracerProvider;
 use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::resource::TelemetryResourceDetector;
-use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider};
+use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider, TracerProviderBuilder};
 use tracing_subscriber::Layer;
 use tracing_subscriber::registry::LookupSpan;
 
 use super::TelemetryError;
-use super::export_thread::ExportThread;
+use super::export_thread::{ExportThread, SharedExport};
 use super::layers;
-use super::settings::{SamplerSetting, TelemetrySettings};
+use super::settings::{SamplerSetting, SpanLimits, TelemetrySettings};
 use super::span_queue::{SpanCounts, SpanQueue};
 use crate::conventions::{SCHEMA_URL, SERVICE_NAME};
 
@@ -26,6 +26,8 @@ pub const SHUTDOWN_LIMIT: Duration = Duration::from_secs(1);
 pub struct SpanPipeline {
     provider: SdkTracerProvider,
     tracer: SdkTracer,
+    /// Makes spans that somebody has decided to record; `None` where the sampler says never.
+    decided: Option<SdkTracer>,
     queue: Arc<SpanQueue>,
     endpoint: String,
 }
@@ -38,23 +40,36 @@ impl SpanPipeline {
         };
         let resource = resource(settings);
         let queue = Arc::new(SpanQueue::new(export.queue_size, export.batch_size));
-        let thread = ExportThread::start(Arc::clone(&queue), export, &resource)?;
-        let provider = SdkTracerProvider::builder()
-            .with_resource(resource)
-            .with_sampler(sampler(settings.sampler))
-            .with_span_processor(thread)
-            .build();
+        let thread = Arc::new(ExportThread::start(Arc::clone(&queue), export, &resource)?);
+        let of = |sampler, processor| {
+            let builder = SdkTracerProvider::builder().with_resource(resource.clone()).with_sampler(sampler);
+            with_limits(builder, &settings.limits).with_span_processor(processor).build()
+        };
+        let value_characters = settings.limits.value_characters;
+        let owner = SharedExport { thread: Arc::clone(&thread), is_owner: true, value_characters };
+        let provider = of(sampler(settings.sampler), owner);
         let scope = InstrumentationScope::builder("pillion")
             .with_version(env!("CARGO_PKG_VERSION"))
             .with_schema_url(SCHEMA_URL)
             .build();
-        let tracer = provider.tracer_with_scope(scope);
-        Ok(Some(Self { provider, tracer, queue, endpoint: export.endpoint.clone() }))
+        let tracer = provider.tracer_with_scope(scope.clone());
+        let is_never = settings.sampler == SamplerSetting::AlwaysOff;
+        let decided = (!is_never).then(|| {
+            let guest = SharedExport { thread, is_owner: false, value_characters };
+            of(Sampler::AlwaysOn, guest).tracer_with_scope(scope)
+        });
+        Ok(Some(Self { provider, tracer, decided, queue, endpoint: export.collector.endpoint.clone() }))
     }
 
     /// Starts spans without `tracing`, with the times the caller knows.
     pub fn tracer(&self) -> &SdkTracer {
         &self.tracer
+    }
+
+    /// Starts spans that are recorded whatever the sampler would say of them, for those who have decided already: by a
+    /// sampled record in a batch, or by how long something took. `None` with the sampler `always_off`.
+    pub fn decided_tracer(&self) -> Option<&SdkTracer> {
+        self.decided.as_ref()
     }
 
     /// What makes tracers of other scopes.
@@ -101,13 +116,22 @@ impl Drop for SpanPipeline {
     }
 }
 
-fn resource(settings: &TelemetrySettings) -> Resource {
+pub(super) fn resource(settings: &TelemetrySettings) -> Resource {
     let attributes = settings.resource_attributes.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone()));
     Resource::builder_empty()
         .with_detector(Box::new(TelemetryResourceDetector))
         .with_attributes(attributes)
         .with_attribute(KeyValue::new(SERVICE_NAME, settings.service_name.clone()))
         .build()
+}
+
+fn with_limits(builder: TracerProviderBuilder, limits: &SpanLimits) -> TracerProviderBuilder {
+    builder
+        .with_max_attributes_per_span(limits.attributes)
+        .with_max_events_per_span(limits.events)
+        .with_max_links_per_span(limits.links)
+        .with_max_attributes_per_event(limits.event_attributes)
+        .with_max_attributes_per_link(limits.link_attributes)
 }
 
 fn sampler(setting: SamplerSetting) -> Sampler {

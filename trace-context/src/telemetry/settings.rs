@@ -5,15 +5,20 @@
 //! an unset one, and an unreadable number or name is ignored with a warning; only what would send spans nowhere
 //! without a word (endpoint, protocol) is an error.
 
+mod collector;
+mod limits;
+mod metrics;
 mod values;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::propagators::Propagators;
+use collector::Signal;
 use values::Environment;
 
-/// Endpoint used when `OTEL_TRACES_EXPORTER=otlp` is set and no endpoint is.
-pub const DEFAULT_ENDPOINT: &str = "http://localhost:4317";
+pub use collector::{CollectorSettings, DEFAULT_ENDPOINT, Protocol, TlsSettings};
+pub use limits::SpanLimits;
+pub use metrics::MetricSettings;
 
 /// What telemetry a program makes and where it goes.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,8 +29,14 @@ pub struct TelemetrySettings {
     pub resource_attributes: Vec<(String, String)>,
     /// Where spans go; `None`: nothing is recorded, no thread and no connection is made.
     pub export: Option<ExportSettings>,
+    /// Metrics by OTLP; `None`: no instrument measures anything.
+    pub metrics: Option<MetricSettings>,
     /// Which spans are recorded.
     pub sampler: SamplerSetting,
+    /// What of a span is kept.
+    pub limits: SpanLimits,
+    /// The headers that trace context is read from and written to.
+    pub propagators: Propagators,
     /// Filter of the log lines: `PILLION_LOG`, else `RUST_LOG`, else `info`.
     pub log_filter: String,
     /// How log lines look; `None`: human on a terminal, JSON elsewhere.
@@ -34,34 +45,17 @@ pub struct TelemetrySettings {
     pub warnings: Vec<String>,
 }
 
-/// The OTLP exporter and the queue before it.
+/// Where spans go and the queue before it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExportSettings {
-    /// `http://host:port` or `https://host:port` of an OTLP gRPC receiver.
-    pub endpoint: String,
-    /// How the collector is trusted; `None` with `http`.
-    pub tls: Option<TlsSettings>,
-    /// Sent with every request, names in lower case.
-    pub headers: Vec<(String, String)>,
-    /// Whether requests are compressed with gzip.
-    pub gzip: bool,
-    /// One request may take this long, with its retries.
-    pub timeout: Duration,
+    /// The collector.
+    pub collector: CollectorSettings,
     /// Spans waiting; one more is dropped and counted. At least 1.
     pub queue_size: usize,
     /// Spans of one request, at most `queue_size`. At least 1.
     pub batch_size: usize,
     /// A span waits this long for others before it is sent.
     pub schedule_delay: Duration,
-}
-
-/// TLS to the collector.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TlsSettings {
-    /// PEM file with the authorities to trust (`OTEL_EXPORTER_OTLP_CERTIFICATE`); `None`: those of the system.
-    pub certificate: Option<PathBuf>,
-    /// PEM files with our own certificate and its key (`OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE`, `…_CLIENT_KEY`).
-    pub client: Option<(PathBuf, PathBuf)>,
 }
 
 /// Which spans are recorded (`OTEL_TRACES_SAMPLER`). Ratios are from 0 to 1, applied to the trace id.
@@ -116,17 +110,31 @@ impl TelemetrySettings {
         let mut environment = Environment::new(&lookup);
         let (service_name, resource_attributes) = resource(&mut environment, service_name, service_version);
         let sampler = sampler(&mut environment);
-        check_propagators(&mut environment);
+        let limits = limits::read(&mut environment);
+        let propagators = propagators(&mut environment);
         let log_format =
             environment.choice("PILLION_LOG_FORMAT", &[("human", LogFormat::Human), ("json", LogFormat::Json)]);
         let log_filter = ["PILLION_LOG", "RUST_LOG"].iter().find_map(|name| environment.text(name));
-        let export = is_export_wanted(&mut environment).then(|| export(&mut environment));
+        let is_disabled = environment.text("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        let export = (!is_disabled && is_export_wanted(&mut environment)).then(|| export(&mut environment));
+        let metrics = if is_disabled { None } else { metrics::read(&mut environment) };
         let (warnings, problems) = environment.into_messages();
         if !problems.is_empty() {
             return Err(SettingsError { problems });
         }
         let log_filter = log_filter.unwrap_or_else(|| "info".to_owned());
-        Ok(Self { service_name, resource_attributes, export, sampler, log_filter, log_format, warnings })
+        Ok(Self {
+            service_name,
+            resource_attributes,
+            export,
+            metrics,
+            sampler,
+            limits,
+            propagators,
+            log_filter,
+            log_format,
+            warnings,
+        })
     }
 }
 
@@ -158,89 +166,43 @@ fn sampler(environment: &mut Environment<'_>) -> SamplerSetting {
     environment.choice("OTEL_TRACES_SAMPLER", &known).unwrap_or(DEFAULT)
 }
 
-/// Pillion always reads W3C and B3 and writes W3C: only a wish for something else is worth a word.
-fn check_propagators(environment: &mut Environment<'_>) {
-    for name in environment.list("OTEL_PROPAGATORS") {
-        if !matches!(name.as_str(), "tracecontext" | "baggage" | "b3" | "b3multi" | "none") {
-            environment.warn(format!(
-                "OTEL_PROPAGATORS names '{name}', which is not built in: W3C trace context and B3 are read, W3C is written"
-            ));
-        }
+fn propagators(environment: &mut Environment<'_>) -> Propagators {
+    let names = environment.list("OTEL_PROPAGATORS");
+    if names.is_empty() {
+        return Propagators::DEFAULT;
     }
+    let (propagators, unknown) = Propagators::named(names.iter().map(String::as_str));
+    for name in unknown {
+        environment.warn(format!(
+            "OTEL_PROPAGATORS names '{name}', which is not built in: use tracecontext, baggage, b3, b3multi or none"
+        ));
+    }
+    propagators
 }
 
 fn is_export_wanted(environment: &mut Environment<'_>) -> bool {
-    if environment.text("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
-        return false;
-    }
     let exporters = environment.list("OTEL_TRACES_EXPORTER");
     for name in exporters.iter().filter(|name| !matches!(name.as_str(), "otlp" | "none")) {
         environment.warn(format!("OTEL_TRACES_EXPORTER names '{name}', which is not built in: use otlp or none"));
     }
     let is_otlp = exporters.iter().any(|name| name == "otlp");
-    let has_endpoint = environment.signal("ENDPOINT").is_some();
+    let has_endpoint = environment.signal(Signal::Traces, "ENDPOINT").is_some();
     is_otlp || (exporters.is_empty() && has_endpoint)
 }
 
 fn export(environment: &mut Environment<'_>) -> ExportSettings {
-    const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
     const DEFAULT_SCHEDULE_DELAY: Duration = Duration::from_secs(5);
     const DEFAULT_EXPORT_TIMEOUT: Duration = Duration::from_secs(30);
     const DEFAULT_QUEUE_SIZE: usize = 2048;
     const DEFAULT_BATCH_SIZE: usize = 512;
 
-    check_protocol(environment);
-    let endpoint = environment.endpoint();
-    let tls = endpoint.starts_with("https://").then(|| tls(environment));
-    let headers = match environment.signal("HEADERS") {
-        None => Vec::new(),
-        Some((variable, _)) => environment.headers(&variable).unwrap_or_default(),
-    };
-    let gzip = match environment.signal("COMPRESSION") {
-        None => false,
-        Some((variable, _)) => environment.choice(&variable, &[("gzip", true), ("none", false)]).unwrap_or(false),
-    };
-    let request_timeout = match environment.signal("TIMEOUT") {
-        None => DEFAULT_TIMEOUT,
-        Some((variable, _)) => environment.milliseconds(&variable).unwrap_or(DEFAULT_TIMEOUT),
-    };
+    let mut collector = collector::read(environment, Signal::Traces);
     let export_timeout = environment.milliseconds("OTEL_BSP_EXPORT_TIMEOUT").unwrap_or(DEFAULT_EXPORT_TIMEOUT);
+    collector.timeout = collector.timeout.min(export_timeout);
     let queue_size = environment.count("OTEL_BSP_MAX_QUEUE_SIZE").unwrap_or(DEFAULT_QUEUE_SIZE);
     let batch_size = environment.count("OTEL_BSP_MAX_EXPORT_BATCH_SIZE").unwrap_or(DEFAULT_BATCH_SIZE);
     let schedule_delay = environment.milliseconds("OTEL_BSP_SCHEDULE_DELAY").unwrap_or(DEFAULT_SCHEDULE_DELAY);
-    ExportSettings {
-        endpoint,
-        tls,
-        headers,
-        gzip,
-        timeout: request_timeout.min(export_timeout),
-        queue_size,
-        batch_size: batch_size.min(queue_size),
-        schedule_delay,
-    }
-}
-
-fn tls(environment: &mut Environment<'_>) -> TlsSettings {
-    let path = |suffix: &str| environment.signal(suffix).map(|(_, path)| PathBuf::from(path));
-    let (certificate, own, key) = (path("CERTIFICATE"), path("CLIENT_CERTIFICATE"), path("CLIENT_KEY"));
-    if own.is_some() != key.is_some() {
-        environment.refuse(
-            "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY belong together: set both or none"
-                .to_owned(),
-        );
-    }
-    TlsSettings { certificate, client: own.zip(key) }
-}
-
-fn check_protocol(environment: &mut Environment<'_>) {
-    if let Some((variable, protocol)) = environment.signal("PROTOCOL")
-        && protocol != "grpc"
-    {
-        environment.refuse(format!(
-            "{variable} is '{protocol}', which is not built in yet: set it to grpc and the endpoint to the collector's \
-             gRPC port, usually 4317"
-        ));
-    }
+    ExportSettings { collector, queue_size, batch_size: batch_size.min(queue_size), schedule_delay }
 }
 
 #[cfg(test)]

@@ -237,7 +237,7 @@ async fn tls_collector_takes_spans_of_those_who_know_it_and_whom_it_knows() {
 }
 
 /// A self-signed certificate and its key as PEM.
-fn certificate(name: &str) -> (String, String) {
+pub(crate) fn certificate(name: &str) -> (String, String) {
     let generated = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
     (generated.cert.pem(), generated.signing_key.serialize_pem())
 }

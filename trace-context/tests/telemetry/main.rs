@@ -4,4 +4,5 @@
 
 mod collector;
 mod export;
+mod http;
 mod process;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::super::offsets::PlacedOffset;
 use super::super::record::CommittedOffset;
 use super::GroupShard;
 
@@ -22,6 +23,15 @@ impl GroupShard {
                 (topic, partitions.iter().map(|(partition, placed)| (*partition, &placed.committed)).collect())
             })
             .collect()
+    }
+
+    /// What a group has committed of its first `topics_max` topics by name: partition and offset.
+    pub(crate) fn committed_by_topic(&self, group_id: &str, topics_max: usize) -> Vec<(Arc<str>, Vec<(i32, i64)>)> {
+        let of_topic = |(topic, partitions): (&Arc<str>, &std::collections::BTreeMap<i32, PlacedOffset>)| {
+            let offset = |(partition, placed): (&i32, &PlacedOffset)| (*partition, placed.committed.offset);
+            (Arc::clone(topic), partitions.iter().map(offset).collect())
+        };
+        self.offsets.of_group(group_id).take(topics_max).map(of_topic).collect()
     }
 
     /// Whether commits of this group are on their way: a fetch that requires stable offsets waits for them.

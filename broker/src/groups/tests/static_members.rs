@@ -7,14 +7,14 @@ use super::super::action::Answer;
 use super::super::event::WaiterId;
 use super::harness::{Harness, protocols};
 
-fn join_static(harness: &mut Harness, instance_id: &str, member_id: &str) -> WaiterId {
+pub(super) fn join_static(harness: &mut Harness, instance_id: &str, member_id: &str) -> WaiterId {
     let mut join = harness.join_request(member_id);
     join.group_instance_id = Some(Arc::from(instance_id));
     harness.join(join)
 }
 
 /// Static members `one` (the leader) and `two` in a stable group: their ids and the generation.
-fn stable_statics(harness: &mut Harness) -> (Arc<str>, Arc<str>, i32) {
+pub(super) fn stable_statics(harness: &mut Harness) -> (Arc<str>, Arc<str>, i32) {
     let waiter = join_static(harness, "one", "");
     let one = harness.join_answer(waiter).unwrap().member_id;
     let two_waiter = join_static(harness, "two", "");

@@ -1,18 +1,34 @@
 //! Brings what a search found into an answer, and sends it.
 
 use std::io;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use pillion_wire::messages::FetchResponse;
-use pillion_wire::messages::fetch::{AbortedTransaction, FetchableTopicResponse, PartitionData};
+use pillion_wire::messages::fetch::{
+    AbortedTransaction, FetchableTopicResponse, LeaderIdAndEpoch, NodeEndpoint, PartitionData,
+};
 use pillion_wire::{ErrorCode, Records};
 
 use super::cold::{self, Part};
 use super::context::{Context, FetchState};
 use super::search::{Found, Place, Search};
+use crate::broker::BrokerState;
 use crate::log::{LogSlice, ReadFrom};
 use crate::network::Responder;
+use crate::network::listener::Listener;
 use crate::partition::Isolation;
+
+/// The first version whose answers tell who leads (KIP-951).
+const LEADERS_SINCE: i16 = 16;
+
+/// Whom an answer is for, and on whose behalf.
+pub(super) struct Origin {
+    pub(super) broker: Arc<BrokerState>,
+    pub(super) context: Context,
+    /// The listener the request came in by.
+    pub(super) listener: Arc<Listener>,
+}
 
 /// Takes what is in memory; false when what comes first is not, and nothing has been taken. What is not in memory
 /// further behind is left for the next answer, which will look for it first.
@@ -86,14 +102,8 @@ fn take(search: &mut Search, place: usize, part: io::Result<Part>, slices: &mut 
 }
 
 /// Sends what was taken.
-pub(super) fn send(
-    responder: Responder,
-    state: &FetchState,
-    context: &Context,
-    mut search: Search,
-    slices: &[LogSlice],
-) {
-    let session_id = match context.tell(state, &mut search) {
+pub(super) fn send(responder: Responder, origin: &Origin, mut search: Search, slices: &[LogSlice]) {
+    let session_id = match origin.context.tell(&origin.broker.fetches, &mut search) {
         Ok(session_id) => session_id,
         Err(code) => return responder.answer(&refusal(code)),
     };
@@ -101,6 +111,7 @@ pub(super) fn send(
     let isolation = search.isolation;
     let mut topic = None;
     for place in search.places.into_iter().filter(|place| place.is_told) {
+        place.count_bytes();
         let same = topic.as_ref().is_some_and(|topic| place.wanted.topic.is_same(topic));
         if !same {
             let wanted = &place.wanted.topic;
@@ -109,13 +120,29 @@ pub(super) fn send(
                 topic_id: wanted.id,
                 partitions: Vec::new(),
             });
-            topic = Some(std::sync::Arc::clone(wanted));
+            topic = Some(Arc::clone(wanted));
         }
         if let Some(response) = response.responses.last_mut() {
             response.partitions.push(data(place, isolation));
         }
     }
+    if responder.version() >= LEADERS_SINCE {
+        tell_leader(&mut response, origin);
+    }
     responder.answer_with_slices(&response, slices);
+}
+
+/// Tells clients with an older leader epoch the one in force, so that they need not ask for metadata.
+fn tell_leader(response: &mut FetchResponse, Origin { broker, listener, .. }: &Origin) {
+    let partitions = response.responses.iter_mut().flat_map(|topic| &mut topic.partitions);
+    for fenced in partitions.filter(|data| data.error_code == ErrorCode::FencedLeaderEpoch.code()) {
+        let (leader_id, leader_epoch) = (broker.config.node_id, broker.leader_epoch());
+        fenced.current_leader = LeaderIdAndEpoch { leader_id, leader_epoch };
+        if response.node_endpoints.is_empty() {
+            let (host, port) = (listener.advertised_host.clone(), i32::from(listener.advertised_port));
+            response.node_endpoints.push(NodeEndpoint { node_id: leader_id, host, port, rack: None });
+        }
+    }
 }
 
 /// The answer to a request that its session refuses.

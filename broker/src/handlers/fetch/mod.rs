@@ -3,7 +3,8 @@
 //! A request stands for itself, or says what has changed since its session's last (KIP-227, `session.rs`). What it
 //! asks for is searched for in memory (`search.rs`); too little is waited for (`pending.rs`), what is not in memory is
 //! brought there by a blocking thread (`cold.rs`). Small answers are read and sent in one call, larger ones by
-//! sendfile. Left out: what only replicas ask for, and leaders' addresses in answers, for there is one broker.
+//! sendfile. A client that believes in an older leader epoch is told the one in force, from version 16 on (KIP-951).
+//! Left out: what only replicas ask for.
 
 mod answer;
 mod cold;
@@ -26,6 +27,7 @@ pub(crate) use context::FetchState;
 
 use crate::dispatch::{Call, Flow};
 use crate::partition::Isolation;
+use answer::Origin;
 use context::Asked;
 use pending::{PendingFetch, Waiting};
 use search::Search;
@@ -46,8 +48,7 @@ pub(crate) fn handle(call: Call, mut request: FetchRequest) -> Flow {
         // Nobody waits for what cannot be sent, nor for time that there is none of.
         bytes_min: if wait.is_zero() { 0 } else { bytes(request.min_bytes).min(bytes_max) },
         deadline: Instant::now() + wait,
-        broker: call.broker,
-        context: Arc::new(context),
+        origin: Arc::new(Origin { broker: call.broker, context, listener: call.session.listener }),
         runtime: Handle::current(),
         is_done: Arc::default(),
         waiting: Mutex::new(Some(Waiting { search, responder: call.responder })),

@@ -10,10 +10,8 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use super::answer;
-use super::context::Context;
+use super::answer::{self, Origin};
 use super::search::Search;
-use crate::broker::BrokerState;
 use crate::dispatch::Parked;
 use crate::log::ReadFrom;
 use crate::network::Responder;
@@ -21,8 +19,7 @@ use crate::partition::HighWatermarkWatcher;
 
 /// A fetch that has not been answered, or no longer is pending.
 pub(super) struct PendingFetch {
-    pub(super) broker: Arc<BrokerState>,
-    pub(super) context: Arc<Context>,
+    pub(super) origin: Arc<Origin>,
     pub(super) bytes_min: usize,
     pub(super) deadline: Instant,
     pub(super) runtime: Handle,
@@ -85,20 +82,20 @@ impl PendingFetch {
 
     fn answer(&self, responder: Responder, mut search: Search) {
         let mut slices = Vec::new();
-        if answer::take_from_memory(&self.broker.fetches, &mut search, &mut slices) && !search.looks_for_aborted() {
-            answer::send(responder, &self.broker.fetches, &self.context, search, &slices);
+        if answer::take_from_memory(&self.origin.broker.fetches, &mut search, &mut slices) && !search.looks_for_aborted() {
+            answer::send(responder, &self.origin, search, &slices);
             return;
         }
-        let (broker, context, runtime) = (Arc::clone(&self.broker), Arc::clone(&self.context), self.runtime.clone());
+        let (origin, runtime) = (Arc::clone(&self.origin), self.runtime.clone());
         self.runtime.spawn(async move {
             // It is never closed.
-            let Ok(permit) = Arc::clone(&broker.fetches.cold_reads).acquire_owned().await else { return };
+            let Ok(permit) = Arc::clone(&origin.broker.fetches.cold_reads).acquire_owned().await else { return };
             if responder.is_closed() {
                 return;
             }
             runtime.spawn_blocking(move || {
                 answer::take_from_disk(&mut search, &mut slices);
-                answer::send(responder, &broker.fetches, &context, search, &slices);
+                answer::send(responder, &origin, search, &slices);
                 drop(permit);
             });
         });

@@ -246,6 +246,13 @@ impl Place {
         }
     }
 
+    /// Counts what is sent of it.
+    pub(super) fn count_bytes(&self) {
+        if let (Found::Records(records), Ok(held)) = (&self.found, &self.held) {
+            held.fetched(records.length());
+        }
+    }
+
     /// What its session is told.
     pub(super) fn report(&self) -> Report {
         Report {

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::super::finding::{Findings, REBUILT};
-use super::super::{Batch, InspectError, Piece, Record, in_words, small_file};
+use super::super::{Batch, InspectError, Piece, Record, small_file};
 use super::Report;
 use super::data_directory::{DataDirectory, Known};
 use super::segment_files::SegmentFiles;
 use super::transactions::OpenTransactions;
+use crate::error_codes::in_words;
 use crate::log::format::leader_epoch_checkpoint;
 
 pub(super) const RESTORE: &str = "set the partition's files aside and restore them from a backup or a replica";

@@ -129,3 +129,23 @@ fn an_impossible_length_is_an_error() {
         assert_eq!(reader.next_frame(max).expect_err("it cannot be"), expected);
     }
 }
+
+#[test]
+fn what_another_protocol_begins_with_is_named_in_one_line() {
+    let told = |bytes: &[u8]| {
+        let mut reader = FrameReader { buffer: bytes.into(), large: None };
+        reader.next_frame(MAX).expect_err("it is no length").to_string()
+    };
+    // A hello's record, from TLS 1.0 to 1.3 and of SSL 3.
+    for version in [0_u8, 1, 2, 3] {
+        let words = told(&[22, 3, version, 2, 0, 1, 0, 1, 252, 3, 3]);
+        assert!(words.ends_with(": this looks like TLS; the listener speaks plain text"), "{words}");
+    }
+    for method in ["GET", "POST", "PUT", "HEAD", "OPTIONS", "DELETE", "CONNECT", "PATCH", "TRACE", "PRI"] {
+        let words = told(format!("{method} / HTTP/1.1\r\nHost: broker\r\n\r\n").as_bytes());
+        assert!(words.ends_with(": this looks like HTTP; the listener speaks Kafka's protocol"), "{words}");
+        assert_eq!(words.lines().count(), 1, "{words}");
+    }
+    assert!(told(b"SSH-2.0-OpenSSH_9.2\r\n").ends_with(": this looks like SSH"));
+    assert_eq!(told(&[255, 255, 255, 255]), "frame length -1 is outside 0..=104857600", "nothing is guessed");
+}

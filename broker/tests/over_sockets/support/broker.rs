@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use pillion_broker::{Broker, BrokerConfig, DataDirectoryError, Disk, RealDisk, RunningBroker, StartError, StopError};
+use pillion_broker::{Broker, BrokerConfig, BrokerObserver, DataDirectoryError, Disk, RealDisk, RunningBroker, StartError, StopError};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -64,6 +64,11 @@ impl TestBroker {
     pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
         let running = self.running.as_ref().expect("it runs until it is stopped");
         running.addresses().iter().map(|(_, address)| *address).collect()
+    }
+
+    /// Looks at what it has counted.
+    pub(crate) fn observer(&self) -> BrokerObserver {
+        self.running.as_ref().expect("it runs until it is stopped").observer()
     }
 
     /// Bytes of large requests it is receiving or working on.

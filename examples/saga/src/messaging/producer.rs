@@ -34,6 +34,8 @@ impl Producer {
             // Neither lost nor repeated nor reordered by a retry.
             .set("enable.idempotence", "true")
             .set("delivery.timeout.ms", "10000")
+            // As the connector and every Java client place keys; librdkafka's own way is another.
+            .set("partitioner", "murmur2_random")
             // The default waits 5 ms for more.
             .set("linger.ms", "0")
             .create()?;

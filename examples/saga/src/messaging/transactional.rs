@@ -4,9 +4,11 @@ use anyhow::Result;
 use deadpool_postgres::Transaction;
 use tracing::info;
 
+use super::spans::{batch_span, process_span};
 use super::{Event, Parked, Process};
 use crate::database::{Database, begin, commit, execute};
 use crate::inbox;
+use crate::traced::Traced as _;
 
 /// What a service does about an event, in the transaction that notes the event in the inbox.
 pub trait React: Send + Sync + 'static {
@@ -26,14 +28,23 @@ impl<R: React> Process for InTransaction<R> {
     async fn process(&self, event: &Event) -> Result<()> {
         let mut connection = self.database.connection().await?;
         let transaction = begin(&mut connection).await?;
-        if !inbox::is_first_delivery(&transaction, event.id).await? {
-            info!("{} {} has been processed before", event.kind.name, event.id);
-            return Ok(());
-        }
-        self.reaction.react(&transaction, event).await?;
-        commit(transaction).await?;
-        info!("{} of {} processed", event.kind.name, event.key);
-        Ok(())
+        self.react_once(&transaction, event).await?;
+        commit(transaction).await
+    }
+
+    /// One transaction, and one commit, for all. Each event has a span in its own trace as when it is processed alone;
+    /// what serves all of them has one that is linked to them.
+    async fn process_together(&self, group: &str, events: &[&Event]) -> Result<bool> {
+        let together = async {
+            let mut connection = self.database.connection().await?;
+            let transaction = begin(&mut connection).await?;
+            for event in events {
+                self.react_once(&transaction, event).traced(process_span(group, event)).await?;
+            }
+            commit(transaction).await
+        };
+        together.traced(batch_span(group, group, events.iter().copied())).await?;
+        Ok(true)
     }
 
     async fn park(&self, parked: &Parked) -> Result<()> {
@@ -42,6 +53,18 @@ impl<R: React> Process for InTransaction<R> {
                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING";
         let Parked { topic, partition, offset, event_id, name, key, payload, reason } = parked;
         execute(&connection, insert, &[topic, partition, offset, event_id, name, key, payload, reason]).await?;
+        Ok(())
+    }
+}
+
+impl<R: React> InTransaction<R> {
+    async fn react_once(&self, transaction: &Transaction<'_>, event: &Event) -> Result<()> {
+        if !inbox::is_first_delivery(transaction, event.id).await? {
+            info!("{} {} has been processed before", event.kind.name, event.id);
+            return Ok(());
+        }
+        self.reaction.react(transaction, event).await?;
+        info!("{} of {} processed", event.kind.name, event.key);
         Ok(())
     }
 }

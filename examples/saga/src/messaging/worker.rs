@@ -19,6 +19,9 @@ const RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration
 /// is away, is not counted: it says nothing about the event.
 const REFUSALS_MAX: u32 = 3;
 
+/// Events worked on together: one transaction of as many is not yet a long one.
+const TOGETHER_MAX: usize = 32;
+
 /// What a worker is given.
 pub(super) struct Task {
     pub(super) place: Place,
@@ -37,13 +40,29 @@ impl<P: Process> Worker<P> {
     /// Works until the queue is closed. Dropped at any point it leaves nothing half done: what is not finished comes
     /// again.
     pub(super) async fn run(self, mut queue: mpsc::Receiver<Task>) {
-        while let Some(Task { place, work }) = queue.recv().await {
-            match work {
-                Ok(event) => self.until_done(&event).await,
-                Err(parked) => self.until_parked(&parked).await,
+        let mut tasks = Vec::with_capacity(TOGETHER_MAX);
+        // What has come meanwhile is worked on together: the more there is to do, the less each costs.
+        while queue.recv_many(&mut tasks, TOGETHER_MAX).await > 0 {
+            let events: Vec<&Event> = tasks.iter().filter_map(|task| task.work.as_ref().ok()).collect();
+            let are_done = events.len() > 1 && self.together(&events).await;
+            for Task { place, work } in tasks.drain(..) {
+                match work {
+                    Ok(_) if are_done => (),
+                    Ok(event) => self.until_done(&event).await,
+                    Err(parked) => self.until_parked(&parked).await,
+                }
+                self.finished.finish(place);
             }
-            self.finished.finish(place);
         }
+    }
+
+    /// Once; what fails here shows which one it is when each is tried by itself.
+    async fn together(&self, events: &[&Event]) -> bool {
+        let outcome = self.process.process_together(self.group, events).await;
+        outcome.unwrap_or_else(|error| {
+            warn!("{} events are not processed together, but each by itself: {error:#}", events.len());
+            false
+        })
     }
 
     /// Every attempt has its own span, so that a trace shows the ones that failed. Meanwhile the later events of the

@@ -22,3 +22,16 @@ fn endpoint_for_traces_goes_first_and_a_missing_scheme_is_http() {
     ];
     assert_eq!(endpoint_of(&both).as_deref(), Some("http://localhost:4317"));
 }
+
+#[test]
+fn http_is_spoken_when_a_variable_says_so() {
+    let is_http_with = |variables: &[(&str, &str)]| {
+        is_http(|name| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).into()).unwrap_or_default()
+        })
+    };
+    let (all, own) = ("OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL");
+    assert!(!is_http_with(&[]));
+    assert!(is_http_with(&[(all, "http/protobuf")]));
+    assert!(!is_http_with(&[(all, "http/protobuf"), (own, "grpc")]));
+}

@@ -1,10 +1,12 @@
-//! How a record is printed: kcat's format strings, or JSON.
+//! kcat's format strings: `%o %k %h %s\n`.
+//!
+//! The escapes are kcat's: `\n`, `\t`, `\r`, `\xHH` and any other character for itself. Bytes of keys and values are
+//! written as they are.
 
 use std::io::{self, Write};
 use std::str::FromStr;
 
 use pillion_client::ConsumedRecord;
-use serde_json::{Value, json};
 
 /// A parsed format string.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +25,8 @@ enum Part {
     KeyLength,
     Value,
     ValueLength,
+    /// The value's length as four bytes, the highest first.
+    ValueLengthBinary,
     Headers,
 }
 
@@ -34,33 +38,54 @@ impl FromStr for Format {
         let mut bytes = text.bytes();
         while let Some(byte) = bytes.next() {
             let part = match byte {
-                b'%' => match bytes.next() {
-                    Some(b't') => Part::Topic,
-                    Some(b'p') => Part::Partition,
-                    Some(b'o') => Part::Offset,
-                    Some(b'T') => Part::Timestamp,
-                    Some(b'k') => Part::Key,
-                    Some(b'K') => Part::KeyLength,
-                    Some(b's') => Part::Value,
-                    Some(b'S') => Part::ValueLength,
-                    Some(b'h') => Part::Headers,
-                    Some(b'%') => Part::Byte(b'%'),
-                    Some(other) => return Err(format!("%{} stands for nothing; see --help", char::from(other))),
-                    None => return Err("a % at the end stands for nothing; see --help".to_owned()),
-                },
-                b'\\' => match bytes.next() {
-                    Some(b'n') => Part::Byte(b'\n'),
-                    Some(b't') => Part::Byte(b'\t'),
-                    Some(b'r') => Part::Byte(b'\r'),
-                    Some(b'\\') => Part::Byte(b'\\'),
-                    _ => return Err("after \\ comes n, t, r or another \\".to_owned()),
-                },
+                b'%' => directive(bytes.next())?,
+                b'\\' => Part::Byte(escape(&mut bytes)?),
                 byte => Part::Byte(byte),
             };
             parts.push(part);
         }
         Ok(Self { parts })
     }
+}
+
+fn directive(letter: Option<u8>) -> Result<Part, String> {
+    Ok(match letter {
+        Some(b't') => Part::Topic,
+        Some(b'p') => Part::Partition,
+        Some(b'o') => Part::Offset,
+        Some(b'T') => Part::Timestamp,
+        Some(b'k') => Part::Key,
+        Some(b'K') => Part::KeyLength,
+        Some(b's') => Part::Value,
+        Some(b'S') => Part::ValueLength,
+        Some(b'R') => Part::ValueLengthBinary,
+        Some(b'h') => Part::Headers,
+        Some(b'%') => Part::Byte(b'%'),
+        Some(other) => return Err(format!("%{} stands for nothing; see --help", char::from(other))),
+        None => return Err("a % at the end stands for nothing; see --help".to_owned()),
+    })
+}
+
+fn escape(bytes: &mut std::str::Bytes<'_>) -> Result<u8, String> {
+    Ok(match bytes.next() {
+        Some(b'n') => b'\n',
+        Some(b't') => b'\t',
+        Some(b'r') => b'\r',
+        Some(b'x') => {
+            let mut digit = || bytes.next().and_then(|byte| char::from(byte).to_digit(16));
+            let wrong = || "after \\x come two hexadecimal digits".to_owned();
+            let (high, low) = (digit().ok_or_else(wrong)?, digit().ok_or_else(wrong)?);
+            u8::try_from(high * 16 + low).map_err(|_| wrong())?
+        }
+        Some(other) if other.is_ascii_alphanumeric() => {
+            return Err(format!(
+                "\\{} stands for nothing; after \\ comes n, t, r, x and two digits, or a sign",
+                char::from(other)
+            ));
+        }
+        Some(other) => other,
+        None => return Err("a \\ at the end stands for nothing; see --help".to_owned()),
+    })
 }
 
 impl Format {
@@ -77,6 +102,7 @@ impl Format {
                 Part::KeyLength => write!(out, "{}", length(record.key.as_deref()))?,
                 Part::Value => out.write_all(record.value.as_deref().unwrap_or_default())?,
                 Part::ValueLength => write!(out, "{}", length(record.value.as_deref()))?,
+                Part::ValueLengthBinary => out.write_all(&length(record.value.as_deref()).to_be_bytes())?,
                 Part::Headers => write_headers(out, record)?,
             }
         }
@@ -85,8 +111,8 @@ impl Format {
 }
 
 /// kcat prints −1 for null.
-fn length(bytes: Option<&[u8]>) -> i64 {
-    bytes.map_or(-1, |bytes| i64::try_from(bytes.len()).unwrap_or(i64::MAX))
+fn length(bytes: Option<&[u8]>) -> i32 {
+    bytes.map_or(-1, |bytes| i32::try_from(bytes.len()).unwrap_or(i32::MAX))
 }
 
 fn write_headers(out: &mut impl Write, record: &ConsumedRecord) -> io::Result<()> {
@@ -98,29 +124,6 @@ fn write_headers(out: &mut impl Write, record: &ConsumedRecord) -> io::Result<()
         out.write_all(header.value.as_deref().unwrap_or(b"NULL"))?;
     }
     Ok(())
-}
-
-/// One record as JSON. Bytes that are not UTF-8 become `{"hex": "…"}`; headers keep their order and may repeat.
-pub(super) fn json(record: &ConsumedRecord) -> Value {
-    let headers =
-        record.headers.iter().map(|header| json!({ "key": &*header.key, "value": text(header.value.as_deref()) }));
-    json!({
-        "topic": &*record.topic,
-        "partition": record.partition,
-        "offset": record.offset,
-        "timestamp": record.timestamp_ms,
-        "key": text(record.key.as_deref()),
-        "value": text(record.value.as_deref()),
-        "headers": headers.collect::<Vec<_>>(),
-    })
-}
-
-fn text(bytes: Option<&[u8]>) -> Value {
-    let Some(bytes) = bytes else { return Value::Null };
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Value::from(text),
-        Err(_) => json!({ "hex": bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>() }),
-    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use pillion_broker::inspect::{Batch, ControlMarker, Finding, Item, ProducerItem, RecordItem, Severity};
 
+use crate::cli::text::{escaped, instant as time};
+
 /// Writes an item as one line; items of a file are indented below it.
 pub(super) fn write_item(out: &mut impl Write, file: &Path, item: &Item) -> io::Result<()> {
     match item {
@@ -141,52 +143,6 @@ fn bytes(bytes: Option<&[u8]>) -> String {
         Ok(text) => format!("\"{}\"", text.escape_debug()),
         Err(_) => bytes.iter().fold("0x".to_owned(), |hex, byte| hex + &format!("{byte:02x}")),
     }
-}
-
-/// Text with whatever does not print escaped.
-fn escaped(text: &str) -> String {
-    let escape = |character: char| match character {
-        '"' | '\'' | '\\' => character.to_string(),
-        other => other.escape_debug().to_string(),
-    };
-    text.chars().map(escape).collect()
-}
-
-/// Milliseconds since 1970 as a date and time of day in UTC; −1 is none.
-fn time(timestamp: i64) -> String {
-    const DAY_MS: i64 = 86_400_000;
-    // What lies further off is a number that somebody made up.
-    if !(0..=253_402_300_799_999).contains(&timestamp) {
-        return timestamp.to_string();
-    }
-    let (year, month, day) = date(timestamp / DAY_MS);
-    let of_day = timestamp % DAY_MS;
-    let (hours, minutes, seconds) = (of_day / 3_600_000, of_day / 60_000 % 60, of_day / 1_000 % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{seconds:02}.{:03}Z", of_day % 1_000)
-}
-
-/// Year, month and day of a day since 1970, by the Gregorian calendar.
-fn date(mut day: i64) -> (i64, i64, i64) {
-    let is_leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let mut year = 1970;
-    loop {
-        let days = if is_leap(year) { 366 } else { 365 };
-        if day < days {
-            break;
-        }
-        day -= days;
-        year += 1;
-    }
-    let february = if is_leap(year) { 29 } else { 28 };
-    let mut month = 1;
-    for days in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if day < days {
-            break;
-        }
-        day -= days;
-        month += 1;
-    }
-    (year, month, day + 1)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::cli::connectors::{Chosen, ConnectorsFlags};
 use crate::cli::duration;
 use crate::cli::process::{self, Kind};
-use crate::cli::text::{row, write_columns};
+use crate::cli::text::{row, size, write_columns};
 
 /// Show slot, lag, retained log, progress and dead letters
 #[derive(Debug, Args)]
@@ -152,16 +152,4 @@ fn document(one: &Chosen, health: &Health) -> Value {
         "deadLetters": dead_letters,
         "clusterError": error,
     })
-}
-
-/// Bytes in the unit that leaves one to four digits before the point.
-fn size(bytes: u64) -> String {
-    let mut value = bytes as f64;
-    for unit in ["B", "KiB", "MiB", "GiB"] {
-        if value < 1024.0 {
-            return if unit == "B" { format!("{bytes} B") } else { format!("{value:.1} {unit}") };
-        }
-        value /= 1024.0;
-    }
-    format!("{value:.1} TiB")
 }

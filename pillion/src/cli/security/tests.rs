@@ -1,19 +1,6 @@
 use super::*;
 
 #[test]
-fn properties_are_read_as_java_writes_them() {
-    let text = "# comment\n\n security.protocol = SASL_SSL\r\nsasl.username: me\n! more\nnonsense\n\
-                sasl.jaas.config=a.PlainLoginModule required \\\n   username=\"u\" \\\n password=\"p=q\";\n";
-    let read: Vec<_> = properties(text).collect();
-    let expected = [
-        ("security.protocol", "SASL_SSL"),
-        ("sasl.username", "me"),
-        ("sasl.jaas.config", "a.PlainLoginModule required username=\"u\" password=\"p=q\";"),
-    ];
-    assert_eq!(read, expected.map(|(key, value)| (key, value.to_owned())));
-}
-
-#[test]
 fn flags_have_the_last_word_over_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("client.properties");

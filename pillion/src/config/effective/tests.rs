@@ -1,4 +1,5 @@
 use super::*;
+use crate::config::Part;
 
 const BOTH: [Part; 2] = [Part::Broker, Part::Connector];
 

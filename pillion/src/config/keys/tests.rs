@@ -1,23 +1,61 @@
 use std::collections::HashSet;
 
 use pillion_cdc::{ConfigError, ConnectorConfig};
+use pillion_client::SecurityConfig;
 
 use super::*;
 
 #[test]
 fn no_key_belongs_to_both_parts() {
-    let distinct: HashSet<&str> = all().iter().map(|(key, _)| *key).collect();
+    let distinct: HashSet<&str> = all().iter().map(|key| key.name).collect();
     assert_eq!(distinct.len(), all().len());
+}
+
+/// Keys of the connector that it knows nothing of: they are read before it.
+fn is_read_before(key: &str) -> bool {
+    [POSTGRES_URL, AUTO_INIT].contains(&key) || DATABASE_KEYS.iter().any(|(own, _)| *own == key)
+}
+
+fn connector_keys() -> impl Iterator<Item = &'static Key> {
+    all().iter().filter(|key| key.part == Part::Connector && !is_read_before(key.name))
+}
+
+fn connector() -> ConnectorConfig {
+    ConnectorConfig::new("postgresql://somebody@localhost/shop".parse().unwrap(), vec![DEFAULT_BOOTSTRAP.to_owned()])
 }
 
 #[test]
 fn the_connector_knows_every_key_listed_for_it() {
-    let own: HashSet<&str> = [POSTGRES_URL, AUTO_INIT].into_iter().chain(DATABASE_KEYS.map(|(key, _)| key)).collect();
-    let url = "postgresql://somebody@localhost/shop".parse().unwrap();
-    let mut config = ConnectorConfig::new(url, Vec::new());
-    for (key, _) in all().iter().filter(|(key, part)| *part == Part::Connector && !own.contains(key)) {
-        let outcome = config.set(key, "1");
-        assert!(!matches!(outcome, Err(ConfigError::Unknown(_))), "{key} is listed and the connector refuses it");
+    let mut config = connector();
+    for key in connector_keys() {
+        let outcome = config.set(key.name, "1");
+        assert!(
+            !matches!(outcome, Err(ConfigError::Unknown(_))),
+            "{} is listed and the connector refuses it",
+            key.name
+        );
+    }
+    let security: Vec<&str> = security::KEYS.iter().map(|key| key.name).collect();
+    assert_eq!(security, SecurityConfig::KEYS);
+}
+
+#[test]
+fn the_connector_falls_back_to_the_defaults_of_the_table() {
+    // Rules for topics are kept as they were given.
+    for key in connector_keys().filter(|key| !key.name.starts_with("topic.creation.")) {
+        let Some(default) = key.default else { continue };
+        let mut config = connector();
+        config.set(key.name, default).unwrap();
+        assert_eq!(format!("{config:?}"), format!("{:?}", connector()), "{}", key.name);
+    }
+    assert_eq!(connector().topic_creation.of("any").partitions.to_string(), "-1");
+    assert!(!connector().auto_init);
+}
+
+#[test]
+fn a_key_that_is_secret_is_listed_as_a_password() {
+    for key in security::KEYS {
+        assert_eq!(key.kind == "password", SecurityConfig::is_secret(key.name), "{}", key.name);
     }
 }
 

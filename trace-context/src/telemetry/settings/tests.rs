@@ -14,6 +14,10 @@ fn read_export(variables: &[(&str, &str)]) -> ExportSettings {
     read(&all).unwrap().export.unwrap()
 }
 
+fn read_collector(variables: &[(&str, &str)]) -> CollectorSettings {
+    read_export(variables).collector
+}
+
 fn check_refused(variables: &[(&str, &str)], expected: &str) {
     let error = read(variables).unwrap_err().to_string();
     assert!(error.contains(expected), "{error}");
@@ -51,11 +55,14 @@ fn empty_variable_is_an_unset_one() {
 #[test]
 fn endpoint_turns_the_export_on_with_the_specifications_defaults() {
     let expected = ExportSettings {
-        endpoint: "http://collector:4317".into(),
-        tls: None,
-        headers: vec![],
-        gzip: false,
-        timeout: Duration::from_secs(10),
+        collector: CollectorSettings {
+            protocol: Protocol::Grpc,
+            endpoint: "http://collector:4317".into(),
+            tls: None,
+            headers: vec![],
+            gzip: false,
+            timeout: Duration::from_secs(10),
+        },
         queue_size: 2048,
         batch_size: 512,
         schedule_delay: Duration::from_secs(5),
@@ -65,7 +72,7 @@ fn endpoint_turns_the_export_on_with_the_specifications_defaults() {
 
 #[test]
 fn variables_for_traces_come_before_those_for_all_signals() {
-    let export = read_export(&[
+    let collector = read_collector(&[
         ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://traces:1"),
         ("OTEL_EXPORTER_OTLP_HEADERS", "a=all"),
         ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "Api-Key=a%20b, x=%3D"),
@@ -75,16 +82,16 @@ fn variables_for_traces_come_before_those_for_all_signals() {
         ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"),
         ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "grpc"),
     ]);
-    assert_eq!(export.endpoint, "http://traces:1");
-    assert_eq!(export.headers, [("api-key".to_owned(), "a b".to_owned()), ("x".to_owned(), "=".to_owned())]);
-    assert_eq!(export.timeout, Duration::from_secs(2));
-    assert!(export.gzip);
+    assert_eq!((collector.protocol, collector.endpoint.as_str()), (Protocol::Grpc, "http://traces:1"));
+    assert_eq!(collector.headers, [("api-key".to_owned(), "a b".to_owned()), ("x".to_owned(), "=".to_owned())]);
+    assert_eq!(collector.timeout, Duration::from_secs(2));
+    assert!(collector.gzip);
 }
 
 #[test]
 fn endpoint_without_a_scheme_is_read_as_http_with_one_warning() {
     let settings = read(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4317")]).unwrap();
-    assert_eq!(settings.export.unwrap().endpoint, "http://localhost:4317");
+    assert_eq!(settings.export.unwrap().collector.endpoint, "http://localhost:4317");
     assert_eq!(settings.warnings.len(), 1);
     assert!(settings.warnings[0].contains("without a scheme"));
 }
@@ -99,13 +106,88 @@ fn endpoint_that_cannot_be_reached_is_refused() {
 #[test]
 fn protocol_that_is_not_built_in_is_refused() {
     let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318");
-    check_refused(&[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf")], "not built in yet: set it to grpc");
+    check_refused(&[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")], "not built in: use grpc");
+}
+
+#[test]
+fn http_adds_its_path_to_an_endpoint_for_all_signals_and_to_no_other() {
+    let http = ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf");
+    let endpoint_of = |variables: &[(&str, &str)]| {
+        let all: Vec<_> = [http, ("OTEL_TRACES_EXPORTER", "otlp")].iter().chain(variables).copied().collect();
+        read(&all).unwrap().export.unwrap().collector.endpoint
+    };
+    assert_eq!(endpoint_of(&[]), "http://localhost:4318/v1/traces");
+    let base = "OTEL_EXPORTER_OTLP_ENDPOINT";
+    assert_eq!(endpoint_of(&[(base, "http://collector:4318")]), "http://collector:4318/v1/traces");
+    assert_eq!(endpoint_of(&[(base, "http://collector:4318/")]), "http://collector:4318/v1/traces");
+    assert_eq!(endpoint_of(&[(base, "https://gateway/otlp/")]), "https://gateway/otlp/v1/traces");
+    let own = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
+    assert_eq!(endpoint_of(&[(base, "http://other"), (own, "http://collector:1/in")]), "http://collector:1/in");
+    assert_eq!(endpoint_of(&[(own, "http://collector:1")]), "http://collector:1");
+}
+
+#[test]
+fn traces_and_metrics_may_speak_different_protocols() {
+    let settings = read(&[
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318"),
+        ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/protobuf"),
+        ("OTEL_METRICS_EXPORTER", "otlp"),
+        ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://collector:4317"),
+        ("OTEL_METRIC_EXPORT_INTERVAL", "500"),
+        ("OTEL_METRIC_EXPORT_TIMEOUT", "400"),
+        ("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "delta"),
+    ])
+    .unwrap();
+    assert_eq!(settings.export.unwrap().collector.protocol, Protocol::HttpProtobuf);
+    let metrics = settings.metrics.unwrap();
+    assert_eq!(metrics.collector.protocol, Protocol::Grpc);
+    assert_eq!(metrics.collector.endpoint, "http://collector:4317");
+    assert_eq!((metrics.interval, metrics.collector.timeout), (Duration::from_millis(500), Duration::from_millis(400)));
+    assert!(metrics.is_delta);
+}
+
+#[test]
+fn metrics_are_sent_only_when_somebody_asks_for_them() {
+    let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4317");
+    let own_endpoint = ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://collector:4317");
+    assert_eq!(read(&[endpoint]).unwrap().metrics, None);
+    assert!(read(&[own_endpoint]).unwrap().metrics.is_some());
+    assert_eq!(read(&[own_endpoint, ("OTEL_METRICS_EXPORTER", "none")]).unwrap().metrics, None);
+    assert_eq!(read(&[own_endpoint, ("OTEL_SDK_DISABLED", "true")]).unwrap().metrics, None);
+    assert!(read(&[("OTEL_METRICS_EXPORTER", "otlp")]).unwrap().metrics.is_some());
+    check_warned(&[("OTEL_METRICS_EXPORTER", "prometheus")], "'prometheus'");
+}
+
+#[test]
+fn limits_are_the_specifications_unless_a_variable_says_otherwise() {
+    assert_eq!(read(&[]).unwrap().limits, SpanLimits::DEFAULT);
+    let limits = read(&[
+        ("OTEL_ATTRIBUTE_COUNT_LIMIT", "10"),
+        ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "20"),
+        ("OTEL_SPAN_EVENT_COUNT_LIMIT", "30"),
+        ("OTEL_SPAN_LINK_COUNT_LIMIT", "40"),
+        ("OTEL_LINK_ATTRIBUTE_COUNT_LIMIT", "50"),
+        ("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "60"),
+    ]);
+    let expected = SpanLimits {
+        attributes: 20,
+        events: 30,
+        links: 40,
+        event_attributes: 10,
+        link_attributes: 50,
+        value_characters: Some(60),
+    };
+    assert_eq!(limits.unwrap().limits, expected);
+    let own = ("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "7");
+    let limits = read(&[("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "60"), own]).unwrap().limits;
+    assert_eq!(limits.value_characters, Some(7));
+    check_warned(&[("OTEL_SPAN_LINK_COUNT_LIMIT", "-1")], "OTEL_SPAN_LINK_COUNT_LIMIT");
 }
 
 #[test]
 fn every_problem_is_told_at_once() {
     let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://collector");
-    let error = read(&[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")]).unwrap_err();
+    let error = read(&[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "thrift")]).unwrap_err();
     assert_eq!(error.problems.len(), 2);
 }
 
@@ -117,7 +199,7 @@ fn exporter_name_and_disabling_decide_over_the_endpoint() {
     assert!(read(&[endpoint, ("OTEL_SDK_DISABLED", "false")]).unwrap().export.is_some());
     assert!(read(&[endpoint, ("OTEL_TRACES_EXPORTER", "otlp")]).unwrap().export.is_some());
     let by_name = read(&[("OTEL_TRACES_EXPORTER", "otlp")]).unwrap();
-    assert_eq!(by_name.export.unwrap().endpoint, DEFAULT_ENDPOINT);
+    assert_eq!(by_name.export.unwrap().collector.endpoint, DEFAULT_ENDPOINT);
     check_warned(&[("OTEL_TRACES_EXPORTER", "console")], "'console'");
 }
 
@@ -153,7 +235,7 @@ fn header_that_grpc_cannot_send_is_left_out_and_its_value_kept_secret() {
         ("OTEL_EXPORTER_OTLP_HEADERS", "good=1,bad name=hunter2,line=hunter2%0A"),
     ];
     let settings = read(&variables).unwrap();
-    assert_eq!(settings.export.unwrap().headers, [("good".to_owned(), "1".to_owned())]);
+    assert_eq!(settings.export.unwrap().collector.headers, [("good".to_owned(), "1".to_owned())]);
     assert_eq!(settings.warnings.len(), 2);
     assert!(!settings.warnings.concat().contains("hunter2"));
 }
@@ -185,7 +267,10 @@ fn queue_is_set_by_its_variables_and_a_batch_fits_in_it() {
         ("OTEL_BSP_EXPORT_TIMEOUT", "700"),
     ]);
     assert_eq!((export.queue_size, export.batch_size), (100, 100));
-    assert_eq!((export.schedule_delay, export.timeout), (Duration::from_millis(50), Duration::from_millis(700)));
+    assert_eq!(
+        (export.schedule_delay, export.collector.timeout),
+        (Duration::from_millis(50), Duration::from_millis(700))
+    );
 }
 
 #[test]
@@ -205,7 +290,9 @@ fn unreadable_numbers_are_ignored_with_a_warning() {
 }
 
 #[test]
-fn unknown_propagator_is_worth_a_warning() {
+fn propagators_are_those_named_and_an_unknown_one_is_worth_a_warning() {
+    assert_eq!(read(&[]).unwrap().propagators, Propagators::DEFAULT);
+    assert_eq!(read(&[("OTEL_PROPAGATORS", "none")]).unwrap().propagators, Propagators::NONE);
     assert!(read(&[("OTEL_PROPAGATORS", "tracecontext,baggage,b3,b3multi")]).unwrap().warnings.is_empty());
     check_warned(&[("OTEL_PROPAGATORS", "tracecontext,jaeger")], "'jaeger'");
 }
@@ -223,7 +310,7 @@ fn https_endpoint_is_trusted_by_the_system_or_by_the_files_named() {
     let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector:4317");
     let read_tls = |variables: &[(&str, &str)]| {
         let all: Vec<_> = [endpoint].iter().chain(variables).copied().collect();
-        read(&all).unwrap().export.unwrap().tls.unwrap()
+        read(&all).unwrap().export.unwrap().collector.tls.unwrap()
     };
     assert_eq!(read_tls(&[]), TlsSettings::default());
     let certificate = ("OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE", "/ca.pem");

@@ -7,10 +7,18 @@ use std::time::Duration;
 use percent_encoding::percent_decode_str;
 use tonic::transport::Uri;
 
-use super::DEFAULT_ENDPOINT;
+use super::collector::Signal;
 
 /// Most spans the queue may be asked to hold: about a gigabyte, beyond which a number is a typing error.
 const MAX_COUNT: usize = 1 << 20;
+
+/// An endpoint as somebody set it.
+pub(super) struct Endpoint {
+    /// With its scheme.
+    pub(super) url: String,
+    /// Whether it stands in a variable for one signal alone, and so is not only a base.
+    pub(super) is_for_one_signal: bool,
+}
 
 /// The environment and what was found wrong with it so far.
 pub(super) struct Environment<'a> {
@@ -44,10 +52,10 @@ impl<'a> Environment<'a> {
         (!value.is_empty()).then(|| value.to_owned())
     }
 
-    /// The variable for traces, else the one for all signals, with its value.
-    pub(super) fn signal(&self, suffix: &str) -> Option<(String, String)> {
-        let variables = ["OTEL_EXPORTER_OTLP_TRACES_", "OTEL_EXPORTER_OTLP_"].map(|prefix| format!("{prefix}{suffix}"));
-        variables.into_iter().find_map(|variable| {
+    /// The variable for one signal, else the one for all, with its value.
+    pub(super) fn signal(&self, signal: Signal, suffix: &str) -> Option<(String, String)> {
+        let own = format!("OTEL_EXPORTER_OTLP_{}_{suffix}", signal.name());
+        [own, format!("OTEL_EXPORTER_OTLP_{suffix}")].into_iter().find_map(|variable| {
             let value = self.text(&variable)?;
             Some((variable, value))
         })
@@ -83,6 +91,11 @@ impl<'a> Environment<'a> {
         self.number(variable, "a count from 1 to 1048576", |count: &usize| (1..=MAX_COUNT).contains(count))
     }
 
+    /// A limit of the SDK, such as attributes of a span.
+    pub(super) fn limit(&mut self, variable: &str) -> Option<u32> {
+        self.number(variable, "a count from 0 to 2147483647", |count: &u32| *count <= i32::MAX as u32)
+    }
+
     fn number<T: FromStr>(&mut self, variable: &str, expected: &str, is_valid: impl Fn(&T) -> bool) -> Option<T> {
         let text = self.text(variable)?;
         let number = text.parse().ok().filter(is_valid);
@@ -103,7 +116,7 @@ impl<'a> Environment<'a> {
         pairs
     }
 
-    /// Pairs that are valid gRPC metadata. The values are secrets: no message holds one.
+    /// Pairs that are valid headers, of gRPC and HTTP alike. The values are secrets: no message holds one.
     pub(super) fn headers(&mut self, variable: &str) -> Option<Vec<(String, String)>> {
         let mut headers = self.pairs(variable)?;
         for (name, _) in &mut headers {
@@ -112,27 +125,25 @@ impl<'a> Environment<'a> {
         let (valid, invalid): (Vec<_>, Vec<_>) =
             headers.into_iter().partition(|(name, value)| is_metadata(name, value));
         for (name, _) in invalid {
-            self.warn(format!("{variable} has a header '{name}' that gRPC cannot send: it is left out"));
+            self.warn(format!("{variable} has a header '{name}' that cannot be sent: it is left out"));
         }
         Some(valid)
     }
 
-    /// The collector's address with its scheme.
-    pub(super) fn endpoint(&mut self) -> String {
-        let Some((variable, text)) = self.signal("ENDPOINT") else {
-            return DEFAULT_ENDPOINT.to_owned();
-        };
+    /// A signal's endpoint with its scheme, if one is set.
+    pub(super) fn endpoint(&mut self, signal: Signal) -> Option<Endpoint> {
+        let (variable, text) = self.signal(signal, "ENDPOINT")?;
         let has_scheme = text.contains("://");
-        let endpoint = if has_scheme { text.clone() } else { format!("http://{text}") };
-        match endpoint.parse::<Uri>() {
+        let url = if has_scheme { text.clone() } else { format!("http://{text}") };
+        match url.parse::<Uri>() {
             Ok(uri) if is_reachable(&uri) => {
                 if !has_scheme {
-                    self.warn(format!("{variable} is '{text}' without a scheme and read as '{endpoint}'"));
+                    self.warn(format!("{variable} is '{text}' without a scheme and read as '{url}'"));
                 }
             }
-            _ => self.refuse(format!("{variable} is '{text}': use http://host:port of an OTLP gRPC receiver")),
+            _ => self.refuse(format!("{variable} is '{text}': use http://host:port of an OTLP receiver")),
         }
-        endpoint
+        Some(Endpoint { url, is_for_one_signal: variable != "OTEL_EXPORTER_OTLP_ENDPOINT" })
     }
 }
 

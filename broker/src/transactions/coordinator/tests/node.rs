@@ -60,6 +60,7 @@ impl Node {
             scheduler: SyncScheduler::default(),
             dirty: DirtyBytes::default(),
             space: SpaceGuard::new("/data".into(), None),
+            metrics: Arc::default(),
             durability: Durability::Sync,
             leader_epoch,
         });

@@ -31,21 +31,12 @@ fn every_directive_prints_its_part_with_bytes_unchanged() {
     assert_eq!(printed("%t-%p@%o %T\\t%h\\n"), b"orders-2@41 1700000000000\tid=7,gone=NULL\n");
     assert_eq!(printed("[%k|%K|%s|%S]%%\\\\\\r"), b"[k\xff|2||-1]%\\\r");
     assert_eq!(printed("\u{2192}"), "\u{2192}".as_bytes());
+    assert_eq!(printed("\\x00\\x1F\\xfe\\-%R"), b"\x00\x1f\xfe-\xff\xff\xff\xff");
 }
 
 #[test]
 fn an_unknown_directive_is_refused() {
-    for format in ["%", "%q", "\\", "\\q"] {
+    for format in ["%", "%q", "\\", "\\q", "\\x", "\\x1", "\\xgg"] {
         assert!(format.parse::<Format>().is_err(), "{format}");
     }
-}
-
-#[test]
-fn json_keeps_headers_in_order_and_shows_bytes_that_are_no_text() {
-    let value = json(&record());
-    assert_eq!(value["key"], serde_json::json!({ "hex": "6bff" }));
-    assert_eq!(value["value"], Value::Null);
-    assert_eq!(value["headers"][0], serde_json::json!({ "key": "id", "value": "7" }));
-    assert_eq!(value["headers"][1], serde_json::json!({ "key": "gone", "value": null }));
-    assert_eq!((&value["offset"], &value["topic"]), (&Value::from(41), &Value::from("orders")));
 }
