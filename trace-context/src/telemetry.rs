@@ -5,7 +5,8 @@
 //!                                         ├─ SDK tracer ─ span queue ─ export thread ─ OTLP ─ collector
 //! hot path ─ telemetry::tracer() ─────────┘
 //! meter() ─ periodic reader ─ OTLP ─ collector (metrics, when asked for)
-//! tracing event ─ log line ─ standard error
+//! tracing event ─┬ log line ─ standard error
+//!                └ recent warnings ─ whoever asks
 //! ```
 //!
 //! Spans off the hot paths are `tracing` spans. A hot path takes [`tracer`] and starts OpenTelemetry spans itself, with
@@ -25,6 +26,7 @@ mod log_line;
 mod metric_pipeline;
 mod otlp_http;
 mod pipeline;
+mod recent;
 mod repeats;
 mod settings;
 mod span_queue;
@@ -39,6 +41,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 pub use metric_pipeline::MetricPipeline;
 pub use pipeline::{SHUTDOWN_LIMIT, SpanPipeline};
+pub use recent::{RecentWarning, recent_warnings};
 pub use settings::{
     CollectorSettings, DEFAULT_ENDPOINT, ExportSettings, LogFormat, MetricSettings, Protocol, SamplerSetting,
     SettingsError, SpanLimits, TelemetrySettings, TlsSettings,
@@ -151,6 +154,7 @@ pub fn init_with(settings: &TelemetrySettings) -> Result<TelemetryGuard, Telemet
     let (logs, replace_filter, filter_warning) = layers::logs(settings);
     tracing_subscriber::registry()
         .with(pipeline.as_ref().map(SpanPipeline::layer))
+        .with(recent::layer())
         .with(logs)
         .try_init()
         .map_err(|_| TelemetryError::AlreadyInitialised)?;

@@ -1,4 +1,4 @@
-//! A POST with a JSON body, by HTTP/1.1 over one connection: all the demo needs, without an HTTP library in the binary.
+//! Requests with JSON bodies, by HTTP/1.1 over one connection: all the demo needs, without an HTTP library in the binary.
 //!
 //! Invariant: time and bytes are bounded, whatever the other side does.
 
@@ -21,16 +21,38 @@ const ANSWER_BYTES_MAX: u64 = 64 * 1024;
 /// # Errors
 /// When the server cannot be reached, is too slow, or answers with anything but a 2xx status and JSON.
 pub(super) async fn post_json(address: SocketAddr, path: &str, body: &Value) -> Result<Value> {
-    let exchanged = tokio::time::timeout(PATIENCE, exchange(address, path, body));
-    let answer = exchanged.await.with_context(|| format!("http://{address}{path} did not answer in {PATIENCE:?}"))?;
-    let answer = answer.with_context(|| format!("cannot reach http://{address}{path}"))?;
+    let answer = send(address, "POST", path, &body.to_string()).await?;
     parse_answer(&answer).with_context(|| format!("POST http://{address}{path}"))
 }
 
-async fn exchange(address: SocketAddr, path: &str, body: &Value) -> std::io::Result<Vec<u8>> {
-    let body = body.to_string();
+/// Returns the JSON found at `path`.
+///
+/// # Errors
+/// As [`post_json`].
+pub(super) async fn get_json(address: SocketAddr, path: &str) -> Result<Value> {
+    let answer = send(address, "GET", path, "").await?;
+    parse_answer(&answer).with_context(|| format!("GET http://{address}{path}"))
+}
+
+/// Posts `body` and returns the status of the answer, whatever it is.
+///
+/// # Errors
+/// When the server cannot be reached or is too slow.
+pub(super) async fn post_for_status(address: SocketAddr, path: &str, body: &Value) -> Result<u16> {
+    let answer = send(address, "POST", path, &body.to_string()).await?;
+    let status = answer.get(9..12).and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+    status.with_context(|| format!("http://{address}{path} answered without a status"))
+}
+
+async fn send(address: SocketAddr, method: &str, path: &str, body: &str) -> Result<Vec<u8>> {
+    let exchanged = tokio::time::timeout(PATIENCE, exchange(address, method, path, body));
+    let answer = exchanged.await.with_context(|| format!("http://{address}{path} did not answer in {PATIENCE:?}"))?;
+    answer.with_context(|| format!("cannot reach http://{address}{path}"))
+}
+
+async fn exchange(address: SocketAddr, method: &str, path: &str, body: &str) -> std::io::Result<Vec<u8>> {
     let request = format!(
-        "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+        "{method} {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
          connection: close\r\n\r\n{body}",
         body.len()
     );
