@@ -1,8 +1,12 @@
 //! The HTTP side of a service: a server that stops when told, a server span per request, and errors as answers.
+//!
+//! Invariant: every request is answered within [`REQUEST_LIMIT`], whatever stands still behind the service.
+
+mod client;
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use axum::extract::{MatchedPath, Request};
 use axum::http::StatusCode;
 use axum::middleware::{self, Next};
@@ -17,6 +21,12 @@ use tracing::{Instrument as _, error, info_span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 use crate::trace_context;
+
+pub use client::{Answer, HttpClient};
+
+/// How long a handler may take. Above the limit of one statement, so that its error tells which one it was; a client
+/// that gives up after five seconds still gets the answer.
+pub const REQUEST_LIMIT: Duration = Duration::from_millis(4_500);
 
 /// How long requests under way may still take once the service is told to stop.
 const DRAIN_LIMIT: Duration = Duration::from_secs(5);
@@ -68,7 +78,13 @@ async fn traced_request(route: Option<MatchedPath>, request: Request, next: Next
     let headers = request.headers().iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
     // Refused only for a span that is filtered out, which then needs no parent either.
     let _ = span.set_parent(trace_context::remote(headers));
-    let response = next.run(request).instrument(span.clone()).await;
+    let answer = async {
+        match tokio::time::timeout(REQUEST_LIMIT, next.run(request)).await {
+            Ok(response) => response,
+            Err(_) => Failure(anyhow!("timeout: the request took longer than {REQUEST_LIMIT:?}")).into_response(),
+        }
+    };
+    let response = answer.instrument(span.clone()).await;
     span.record("http.response.status_code", response.status().as_u16());
     response
 }

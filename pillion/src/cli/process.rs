@@ -23,23 +23,21 @@ pub(super) enum Kind {
 
 /// Sets up telemetry and an event loop, and runs `work` to its end.
 pub(super) fn run(kind: Kind, work: impl Future<Output = Result<()>>) -> Result<()> {
-<<<<<<< HEAD
-    run_adjusted(kind, |_| {}, work)
-}
-
-/// As [`run`], with telemetry as `adjust` leaves it.
-pub(super) fn run_adjusted(
-    kind: Kind,
-    adjust: impl FnOnce(&mut TelemetrySettings),
-    work: impl Future<Output = Result<()>>,
-) -> Result<()> {
-=======
-    run_at(kind, None, work)
+    run_adjusted(kind, None, |_| {}, work)
 }
 
 /// As [`run`], with the log level of a configuration; the environment's comes before it.
 pub(super) fn run_at(kind: Kind, level: Option<&str>, work: impl Future<Output = Result<()>>) -> Result<()> {
->>>>>>> wt-commands
+    run_adjusted(kind, level, |_| {}, work)
+}
+
+/// As [`run_at`], with telemetry as `adjust` leaves it.
+pub(super) fn run_adjusted(
+    kind: Kind,
+    level: Option<&str>,
+    adjust: impl FnOnce(&mut TelemetrySettings),
+    work: impl Future<Output = Result<()>>,
+) -> Result<()> {
     let mut settings = TelemetrySettings::from_environment("pillion", env!("CARGO_PKG_VERSION"))?;
     if !log_level::is_in_environment() {
         settings.log_filter = log_level::filter(level.unwrap_or(if kind == Kind::Service { "info" } else { "warn" }));

@@ -4,11 +4,8 @@ use std::path::PathBuf;
 
 use pillion_broker::BrokerConfig;
 use pillion_cdc::ConnectorConfig;
-<<<<<<< HEAD
 use pillion_console::ConsoleConfig;
-=======
 use pillion_trace_context::telemetry;
->>>>>>> wt-commands
 
 use super::connectors::{self, NamedConnector};
 use super::keys::{self, Part};
@@ -45,13 +42,10 @@ pub(crate) struct Configuration {
     pub(crate) named_connectors: Vec<NamedConnector>,
     /// Whether `bootstrap.servers` was given; if not, a broker of our own takes its place.
     pub(crate) is_bootstrap_given: bool,
-<<<<<<< HEAD
     /// Metrics, health and the page.
     pub(crate) console: ConsoleConfig,
-=======
     /// `log.level`, if it was given.
     pub(crate) log_level: Option<String>,
->>>>>>> wt-commands
     /// What a person should know before it starts.
     pub(crate) warnings: Vec<String>,
 }
@@ -74,11 +68,8 @@ impl Configuration {
         let is_bootstrap_given = reader.settings.contains_key(keys::BOOTSTRAP_SERVERS);
         let log_level = reader.log_level();
         ConfigurationError::unless_none(reader.problems)?;
-<<<<<<< HEAD
-        Ok(Self { broker, connector, named_connectors, is_bootstrap_given, console, warnings: reader.warnings })
-=======
-        Ok(Self { broker, connector, named_connectors, is_bootstrap_given, log_level, warnings: reader.warnings })
->>>>>>> wt-commands
+        let warnings = reader.warnings;
+        Ok(Self { broker, connector, named_connectors, is_bootstrap_given, console, log_level, warnings })
     }
 }
 
@@ -102,7 +93,6 @@ impl Reader {
         config
     }
 
-<<<<<<< HEAD
     fn console(&mut self) -> ConsoleConfig {
         let mut config = ConsoleConfig::default();
         for key in ConsoleConfig::KEYS {
@@ -112,14 +102,14 @@ impl Reader {
             }
         }
         config
-=======
+    }
+
     fn log_level(&mut self) -> Option<String> {
         let setting = self.settings.get(keys::LOG_LEVEL)?;
         if let Err(reason) = telemetry::check_log_filter(&setting.value) {
             self.problems.push(format!("log.level ({}): {reason}", setting.origin));
         }
         Some(setting.value.clone())
->>>>>>> wt-commands
     }
 
     fn data_directory(&mut self) -> PathBuf {
