@@ -18,7 +18,7 @@ COPY . .
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target,sharing=locked \
     cargo build --release --locked --package pillion --package pillion-saga \
- && bash deploy/image-root.sh /image/pillion target/release/pillion \
+ && mkdir -p /image/data && bash deploy/image-root.sh /image/pillion target/release/pillion \
  && bash deploy/image-root.sh /image/saga $(bash deploy/image-root.sh --services target/release)
 
 FROM scratch AS saga
@@ -29,6 +29,8 @@ CMD ["order"]
 
 FROM scratch AS pillion
 COPY --from=build /image/pillion/ /
+# Not a part of the above: a folder that COPY makes itself belongs to whom it is told.
+COPY --from=build --chown=10001:10001 /image/data /var/lib/pillion
 USER 10001:10001
 EXPOSE 9092 9180
 VOLUME /var/lib/pillion

@@ -15,9 +15,8 @@ fi
 
 root=$1
 shift
-install -d "$root"/{etc/ssl/certs,usr/local/bin,var/lib}
+install -d "$root"/{etc/ssl/certs,usr/local/bin}
 install -d -m 1777 "$root/tmp"
-install -d -o 10001 -g 10001 "$root/var/lib/pillion"
 install -t "$root/usr/local/bin" "$@"
 
 # The loader stands beside the libraries in ldd's list, with the path that is written into the programs.
