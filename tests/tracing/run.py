@@ -7,7 +7,7 @@ exporters; PILLION the binary with the example services beside it. Everything li
 
 Checked: by gRPC and by HTTP, the good order's trace and the compensated one's are whole, over every service; baggage
 reaches the last record; of roots the ratio asked for is kept, each trace as a whole, and a caller's no is heeded;
-metrics arrive; with the collector killed orders go on, and the programs end no later than with it.
+metrics arrive; with the collector killed orders go on, with one warning, and the demo ends cleanly.
 """
 
 import datetime

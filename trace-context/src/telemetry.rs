@@ -186,7 +186,6 @@ pub fn check_log_filter(filter: &str) -> Result<(), String> {
     layers::parsed(filter).map(drop)
 }
 
-
 /// Puts another filter of log lines in place while the program runs; nothing where no logs were set up.
 ///
 /// # Errors
