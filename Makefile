@@ -5,14 +5,14 @@ CARGO ?= cargo
 BUILD := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-needs lint format bench bench-cdc backlog bench-zero-copy build-bench simulate fuzz outbox-examples generated package-files suites outgrow chaos-cdc kubernetes browser-tests
+.PHONY: help demo build test test-needs lint format bench bench-cdc backlog bench-zero-copy build-bench kubernetes simulate fuzz outbox-examples suites outgrow chaos-cdc browser-tests trace-tests generated package-files chaos-saga
 
 help: ## List what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 18
 
-demo: ## Build and show everything working; ONCE=1 exits by itself, 0 when every event came
+demo: ## Build and show everything working; ONCE=1 exits by itself; FAULT=payment-declined|out-of-stock|db-paused|slow-payment|duplicate-events|poison
 	$(CARGO) build --release --package pillion --package pillion-saga
-	@$(BUILD)/release/pillion demo $(if $(filter-out 0 no false,$(ONCE)),--once) $(DEMO_FLAGS)
+	@$(BUILD)/release/pillion demo $(if $(filter-out 0 no false,$(ONCE)),--once) $(if $(FAULT),--fault=$(FAULT)) $(DEMO_FLAGS)
 
 build: ## Build the binary: target/release/pillion
 	$(CARGO) build --release --package pillion
@@ -74,6 +74,10 @@ simulate: ## The log against a plain model on a failing disk, until it breaks; S
 fuzz: ## Whatever reads bytes from outside against bytes of all kinds, a minute each; FUZZ_SECONDS=60
 	@CARGO="$(CARGO)" FUZZ_SECONDS="$(FUZZ_SECONDS)" FUZZ_TARGETS="$(FUZZ_TARGETS)" bash fuzz/run.sh
 
+trace-tests: ## The demo's traces through a real collector into a real Jaeger; JAEGER=path, COLLECTOR=path
+	$(CARGO) build --package pillion --package pillion-saga --bins
+	JAEGER="$(JAEGER)" COLLECTOR="$(COLLECTOR)" python3 tests/tracing/run.py $(BUILD)/debug/pillion
+
 outbox-examples: ## The outbox programs that fetch packages: Rust with sqlx, Python, Go, Node.js, Java; ONLY=go
 	$(CARGO) build --package pillion
 	$(CARGO) test --package pillion-outbox --features sqlx/runtime-tokio
@@ -83,13 +87,18 @@ chaos-cdc: ## Kill, stop, pause and cut off connector, broker and Postgres at ra
 	$(CARGO) build --package pillion --package pillion-tests --bins
 	@MINUTES="$(MINUTES)" SEED="$(SEED)" $(BUILD)/debug/chaos-cdc
 
+chaos-saga: ## Kill every service of the saga, connector, broker and Postgres at every step of it; MINUTES=n ends it sooner
+	$(CARGO) build --package pillion --package pillion-saga --bins
+	@MINUTES="$(MINUTES)" $(CARGO) test --package pillion-tests --test saga -- --ignored --nocapture
+
 outgrow: ## The connector moves to three nodes of Apache Kafka whose leaders are killed; KAFKA_RUN=command, SECURED=1
 	@test -n "$(PILLION)" || $(CARGO) build --package pillion
 	python3 tests/outgrow/run.py $(if $(filter-out 0 no false,$(SECURED)),--secured) $(OUTGROW_FLAGS) $(or $(PILLION),$(BUILD)/debug/pillion)
 
-browser-tests: ## The console's page in a headless Chromium; ONLY=name of a check, PICTURES=directory, PILLION=…
-	@test -n "$(PILLION)" || $(CARGO) build --package pillion
-	$(BROWSER_PYTHON) tests/browser/run.py $(or $(PILLION),$(BUILD)/debug/pillion) $(if $(PICTURES),--pictures $(PICTURES)) $(if $(ONLY),--only $(ONLY))
+browser-tests: ## The console and the demo's traces in a headless Chromium; ONLY=name of a check, PICTURES=directory
+	$(CARGO) build --package pillion --package pillion-saga --bins
+	$(BROWSER_PYTHON) tests/browser/run.py $(BUILD)/debug/pillion $(if $(PICTURES),--pictures $(PICTURES)) $(if $(ONLY),--only $(ONLY))
+	$(if $(ONLY),,python3 tests/browser/traces.py $(BUILD)/debug/pillion $(PICTURES))
 
 kubernetes: ## Hold deploy/kubernetes against Kubernetes' own schema; needs a Python package index
 	bash tests/kubernetes/validate.sh

@@ -95,6 +95,7 @@ impl BrokerState {
 
     /// Puts settings in force, also for the topics that say nothing themselves.
     fn put_in_force(&self, settings: SettingsInForce) {
+        self.spans.apply(settings.config());
         self.settings.put(settings);
         let defaults = self.topic_defaults();
         let changed = |topic: &Arc<Topic>| {

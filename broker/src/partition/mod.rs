@@ -15,7 +15,7 @@ mod reading;
 mod space;
 mod sync_job;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod transactions;
 mod upkeep;
 pub(crate) mod validate;

@@ -68,15 +68,8 @@ impl Configuration {
         let is_bootstrap_given = reader.settings.contains_key(keys::BOOTSTRAP_SERVERS);
         let log_level = reader.log_level();
         ConfigurationError::unless_none(reader.problems)?;
-        Ok(Self {
-            broker,
-            connector,
-            named_connectors,
-            is_bootstrap_given,
-            console,
-            log_level,
-            warnings: reader.warnings,
-        })
+        let warnings = reader.warnings;
+        Ok(Self { broker, connector, named_connectors, is_bootstrap_given, console, log_level, warnings })
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod broker_spans;
 mod clients;
 mod command_line;
 mod command_line_groups;
@@ -12,7 +13,9 @@ mod demo;
 mod kills;
 mod looking_after;
 mod outbox_examples;
+mod saga;
 mod several_connectors;
+mod shop;
 mod sidecar;
 mod trace;
 mod transactions;

@@ -8,7 +8,8 @@ const hint = document.getElementById("hint");
 const match = location.pathname.match(/^\/traces\/([0-9a-f]{32})\/?$/i);
 const traceId = match && match[1].toLowerCase();
 const colours = new Map();
-const open = new Set();
+// Spans whose details are open; the address names the one that was opened last.
+const open = new Set([location.hash.slice(1)].filter((id) => /^[0-9a-f]{16}$/.test(id)));
 let shown = "";
 
 function element(tag, properties = {}, ...children) {
@@ -30,6 +31,7 @@ function colour(service) {
 }
 
 function duration(us) {
+  if (us === 0) return "0";
   if (us < 1000) return `${us.toFixed(us < 10 ? 1 : 0)} µs`;
   if (us < 1e6) return `${(us / 1000).toFixed(us < 1e4 ? 2 : us < 1e5 ? 1 : 0)} ms`;
   return `${(us / 1e6).toFixed(2)} s`;
@@ -118,7 +120,7 @@ function eventBox(event) {
 
 function linkLine(link) {
   const here = link.traceId === traceId;
-  return element("p", { class: "mono" }, here ? `span ${link.spanId} of this trace` : element("a", { href: `/traces/${link.traceId}` }, `${link.traceId} span ${link.spanId}`));
+  return element("p", { class: "mono" }, here ? `span ${link.spanId} of this trace` : element("a", { href: `/traces/${link.traceId}#${link.spanId}` }, `${link.traceId} span ${link.spanId}`));
 }
 
 function details(span, by) {
@@ -160,6 +162,7 @@ function spanRow(span, depth, whole) {
       } else {
         open.add(span.spanId);
         row.after(details(span, by));
+        history.replaceState(null, "", `#${span.spanId}`);
       }
       row.setAttribute("aria-expanded", String(open.has(span.spanId)));
     },
