@@ -64,7 +64,11 @@ async function tick() {
   } catch (error) {
     if (mine !== turn) return;
     if (error instanceof Refusal) refuse(current.element, error.message);
-    else if (error instanceof TypeError) lost.hidden = false;
+    else if (error instanceof TypeError) {
+      lost.hidden = false;
+      ready.dataset.state = "";
+      setText(ready, "no answer");
+    }
     else { console.error(error); refuse(current.element, `This view failed: ${error.message}`); }
   }
   if (mine !== turn) return;

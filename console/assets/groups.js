@@ -73,8 +73,8 @@ export function group(name) {
     own.push([Date.now(), lag]);
     if (own.length > 1_000) own.shift();
     // A broker of its own remembers the last hour; of another cluster this page knows what it saw itself.
-    const kept = samples.filter((sample) => name in sample.groupLag).map((sample) => [sample.atMs, sample.groupLag[name]]);
-    chart.update(kept.length ? [...kept, own.at(-1)] : own);
+    const kept = samples.filter((sample) => name in sample.groupLag && sample.atMs < own[0][0]);
+    chart.update([...kept.map((sample) => [sample.atMs, sample.groupLag[name]]), ...own]);
     partitions.update(rows);
     members.update(seen.members);
     tiles.set("State", seen.state, seen.protocol, kinds[seen.state] ?? "");

@@ -210,6 +210,7 @@ async def check_a_pillion_that_stops_answering_is_said_so(browser, program, pict
     async with Pillion(program) as pillion:
         await shown(browser, pillion.url + "/#/")
     await browser.wait("!document.querySelector('#lost').hidden")
+    assert await browser.evaluate("document.querySelector('#ready').textContent") == "no answer"
     await picture(browser, pictures, "lost")
     browser.errors.clear()
 
@@ -217,9 +218,11 @@ async def check_a_pillion_that_stops_answering_is_said_so(browser, program, pict
 async def check_the_first_paint(browser, program, pictures):
     """Prints how long it took; a machine under load is not to fail for it."""
     async with Pillion(program) as pillion:
-        await shown(browser, pillion.url + "/#/")
-        await until("a paint", lambda: browser.evaluate("performance.getEntriesByName('first-contentful-paint').length > 0"))
-        painted = await browser.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+        painted = []
+        for _ in range(3):
+            await shown(browser, pillion.url + "/#/")
+            await until("a paint", lambda: browser.evaluate("performance.getEntriesByName('first-contentful-paint').length > 0"))
+            painted.append(round(await browser.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")))
         bytes_ = await browser.evaluate("performance.getEntriesByType('resource').filter((one) => !one.name.includes('/api/')).reduce((sum, one) => sum + one.encodedBodySize, 0)")
-        print(f"        first contentful paint after {painted:.0f} ms, {bytes_} bytes of files", flush=True)
+        print(f"        first contentful paint after {painted} ms, {bytes_} bytes of files", flush=True)
         assert bytes_ < 150_000

@@ -52,4 +52,8 @@ fn the_page_holds_no_script_or_style_of_its_own() {
     let page = ASSETS[0].content;
     assert!(!page.contains("<style") && !page.contains(" style=") && !page.contains(" onclick"));
     assert!(page.matches("<script").count() == 1 && page.contains("<script type=\"module\" src="));
+    // All are asked for at once: none is found out about only when another has been read.
+    for asset in ASSETS.iter().filter(|asset| asset.path.ends_with(".js")) {
+        assert!(page.contains(&format!("=\"{}\"", &asset.path[1..])), "{} is not preloaded", asset.path);
+    }
 }
