@@ -19,7 +19,9 @@ use crate::embedded_postgres::EmbeddedPostgres;
 use crate::sidecar::Sidecar;
 
 /// Where their events and commands arrive.
-pub(super) const TOPICS: [&str; 7] = [
+pub(super) const TOPICS: [&str; 9] = [
+    "outbox.event.customer",
+    "outbox.event.loyalty",
     "outbox.event.order",
     "outbox.event.payment",
     "outbox.event.stock",
@@ -127,7 +129,7 @@ pub(super) async fn set_up(started: &mut Started, options: DemoOptions, programs
     programs.make_tables(&surroundings).await?;
     let names: Vec<&str> =
         PROGRAMS.iter().filter(|program| program.database.is_some()).map(|program| program.name).collect();
-    step.done(&format!("a database each for {}, with an outbox", names.join(", ")));
+    step.done(&format!("a database each for {}", names.join(", ")));
 
     let step = Step::begin();
     let (mut configuration, statuses) = configuration(&directory.join("broker"), &options.listen, &database_urls)?;
@@ -210,8 +212,8 @@ fn configuration(
 ) -> Result<(Configuration, Vec<Status>)> {
     let mut named_connectors = Vec::new();
     let mut statuses = Vec::new();
-    for ServiceProgram { name, .. } in PROGRAMS {
-        let Some(url) = database_urls.get(name) else { continue };
+    for ServiceProgram { name, .. } in PROGRAMS.iter().filter(|program| program.has_outbox) {
+        let url = database_urls.get(name).context("a service with an outbox has a database")?;
         let postgres = url.parse().context("the embedded PostgreSQL has an address")?;
         let mut config = ConnectorConfig::new(postgres, Vec::new());
         config.slot = format!("pillion_{name}");
@@ -220,7 +222,7 @@ fn configuration(
         config.auto_init = true;
         config.status = Status::default();
         statuses.push(config.status.clone());
-        named_connectors.push(NamedConnector { name: name.to_owned(), config, is_bootstrap_given: false });
+        named_connectors.push(NamedConnector { name: (*name).to_owned(), config, is_bootstrap_given: false });
     }
     let configuration = Configuration {
         broker: Some(BrokerConfig::new(PathBuf::from(data), listen)),
