@@ -73,9 +73,12 @@ fn evict(file: &File) {
     fadvise(file, 0, None, Advice::DontNeed).expect("the kernel takes the advice");
 }
 
+/// A way to delete records, what it does, and the code that a reader gets afterwards.
+type Way = (&'static str, fn(&mut Client), i16);
+
 #[test]
 fn a_reader_in_the_middle_of_an_answer_gets_the_rest_of_what_is_deleted_meanwhile() {
-    let ways: [(&str, fn(&mut Client), i16); 3] = [
+    let ways: [Way; 3] = [
         ("by request", |client| delete_below(client, 26), OUT_OF_RANGE),
         ("by retention", retain_nothing, OUT_OF_RANGE),
         ("with its topic", |client| delete_topic(client, "t"), UNKNOWN_TOPIC),
