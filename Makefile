@@ -5,14 +5,14 @@ CARGO ?= cargo
 BUILD := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-needs lint format bench bench-cdc backlog bench-zero-copy build-bench kubernetes simulate fuzz outbox-examples suites outgrow chaos-cdc browser-tests trace-tests generated package-files
+.PHONY: help demo build test test-needs lint format bench bench-cdc backlog bench-zero-copy build-bench kubernetes simulate fuzz outbox-examples suites outgrow chaos-cdc browser-tests trace-tests generated package-files chaos-saga
 
 help: ## List what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 18
 
-demo: ## Build and show everything working; ONCE=1 exits by itself, 0 when every event came
+demo: ## Build and show everything working; ONCE=1 exits by itself; FAULT=payment-declined|out-of-stock|db-paused|slow-payment|duplicate-events|poison
 	$(CARGO) build --release --package pillion --package pillion-saga
-	@$(BUILD)/release/pillion demo $(if $(filter-out 0 no false,$(ONCE)),--once) $(DEMO_FLAGS)
+	@$(BUILD)/release/pillion demo $(if $(filter-out 0 no false,$(ONCE)),--once) $(if $(FAULT),--fault=$(FAULT)) $(DEMO_FLAGS)
 
 build: ## Build the binary: target/release/pillion
 	$(CARGO) build --release --package pillion
@@ -86,6 +86,10 @@ outbox-examples: ## The outbox programs that fetch packages: Rust with sqlx, Pyt
 chaos-cdc: ## Kill, stop, pause and cut off connector, broker and Postgres at random; MINUTES=5, SEED=n; KAFKA_HOME=DIR for Kafka too
 	$(CARGO) build --package pillion --package pillion-tests --bins
 	@MINUTES="$(MINUTES)" SEED="$(SEED)" $(BUILD)/debug/chaos-cdc
+
+chaos-saga: ## Kill every service of the saga, connector, broker and Postgres at every step of it; MINUTES=n ends it sooner
+	$(CARGO) build --package pillion --package pillion-saga --bins
+	@MINUTES="$(MINUTES)" $(CARGO) test --package pillion-tests --test saga -- --ignored --nocapture
 
 outgrow: ## The connector moves to three nodes of Apache Kafka whose leaders are killed; KAFKA_RUN=command, SECURED=1
 	@test -n "$(PILLION)" || $(CARGO) build --package pillion

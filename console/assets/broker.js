@@ -5,7 +5,7 @@ import { bytes, count, duration, quantile, time } from "./format.js";
 import { fetchJson } from "./server.js";
 
 export function broker() {
-  const tiles = new Tiles(["Connections", "Received", "Sent", "Syncs", "Sync p99", "Not synced", "Open transactions", "Disk free"]);
+  const tiles = new Tiles(["Memory", "Files open", "Connections", "Received", "Sent", "Syncs", "Sync p99", "Not synced", "Transactions", "Logs", "Disk free", "Up for"]);
   const cluster = h("div");
   const apis = new Table([
     { title: "API", text: (api) => api.name },
@@ -48,6 +48,11 @@ export function broker() {
     apis.update([...(own?.apis ?? [])].sort((one, other) => other.count - one.count));
     filter();
     warnings.update(seen.warnings);
+    if (seen.process) {
+      tiles.set("Memory", bytes(seen.process.residentBytes), `${count(seen.process.threads)} threads`);
+      tiles.set("Up for", duration((Date.now() - seen.process.startedMs) / 1000));
+      tiles.set("Files open", count(seen.process.openFiles), seen.process.openFilesMax == null ? "" : `of ${count(seen.process.openFilesMax)} at most`);
+    }
     if (!own) return;
     tiles.set("Connections", count(own.connections), own.protocolErrors ? `${count(own.protocolErrors)} closed for what they sent` : "");
     tiles.set("Received", bytes(own.receivedBytes), "since the start");
@@ -55,7 +60,8 @@ export function broker() {
     tiles.set("Syncs", count(own.syncs.count), own.syncFailures ? `${count(own.syncFailures)} failed` : "none failed", own.syncFailures ? "bad" : "");
     tiles.set("Sync p99", duration(quantile(own.syncs.buckets, 0.99)), "since the start");
     tiles.set("Not synced", bytes(own.unsyncedBytes));
-    tiles.set("Open transactions", count(own.openTransactions));
+    tiles.set("Transactions", count(own.openTransactions), "open");
+    tiles.set("Logs", bytes(own.logBytes), `${count(own.partitions)} partitions`);
     if (own.disk) tiles.set("Disk free", bytes(own.disk.freeBytes), `producers need ${bytes(own.disk.freeBytesMin)}`);
   }
   return { title: "Broker", element, update, every: 5_000 };

@@ -1,11 +1,14 @@
 //! `pillion demo`: the main job end to end, with nothing mocked, for a person to watch and for a script to judge.
 //!
 //! ```text
-//! PostgreSQL → schemas → broker, connector → services → orders by HTTP → events as they pass → verdict
+//! PostgreSQL → databases → broker, connectors → services → orders by HTTP → events as they pass → verdict
 //! ```
 //! Whatever was started is stopped in the opposite order, also when a step fails.
 
+mod detour;
 mod event;
+mod fault;
+mod faults;
 mod http;
 mod saga_check;
 mod services;
@@ -17,6 +20,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
+pub(crate) use fault::Fault;
 pub(crate) use traces::{TraceAddress, TraceView};
 
 use crate::embedded_postgres::EmbeddedPostgresOptions;
@@ -25,8 +29,10 @@ use crate::signals;
 /// What to show.
 #[derive(Debug)]
 pub(crate) struct DemoOptions {
-    /// End after the two orders.
+    /// End after the story instead of staying up.
     pub(crate) once: bool,
+    /// What is to go wrong; `None`: the story of orders that go well and one that is compensated.
+    pub(crate) fault: Option<Fault>,
     /// Where the example services' programs are; `None`: beside this one.
     pub(crate) services_directory: Option<PathBuf>,
     /// Where data is kept; `None`: in a temporary directory.

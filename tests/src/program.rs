@@ -34,7 +34,8 @@ pub struct Program {
 pub fn path(name: &str) -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     let folder = own.parent().context("a program is in a folder")?;
-    let folder = if folder.ends_with("deps") { folder.parent().context("deps is in a folder")? } else { folder };
+    let is_inner = folder.ends_with("deps") || folder.ends_with("examples");
+    let folder = if is_inner { folder.parent().context("that folder is in a folder")? } else { folder };
     let program = folder.join(name);
     ensure!(program.is_file(), "{} is not built: run `cargo build --workspace --bins` first", program.display());
     Ok(program)

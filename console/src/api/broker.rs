@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::error::ApiError;
 use super::topics::config;
 use super::{Api, overview};
+use crate::process;
 
 const LIMITS: SnapshotLimits = SnapshotLimits { topics: 0, groups: 0, topics_of_group: 0 };
 
@@ -34,6 +35,7 @@ pub(super) async fn describe(State(api): State<Api>) -> Result<Json<Value>, ApiE
         "brokers": cluster.brokers.iter().map(broker).collect::<Vec<_>>(),
         "configsOf": first,
         "configs": configs.iter().map(config).collect::<Vec<_>>(),
+        "process": process::look().as_ref().map(overview::process_json),
         "counted": counted.as_ref().map(overview::broker_json),
         "warnings": recent_warnings().iter().map(warning).collect::<Vec<_>>(),
     })))

@@ -1,35 +1,22 @@
--- What the inventory service owns: the stock, one reservation per order, and the two tables that tie them to the
--- topics.
-CREATE SCHEMA IF NOT EXISTS inventory;
-
-CREATE TABLE IF NOT EXISTS inventory.stock (
+-- What the inventory service owns: the stock, of which whatever was received is available or reserved, and one
+-- reservation an order. One that is RELEASED may never have been RESERVED: then it makes sure that a reservation that
+-- comes later is none.
+CREATE TABLE IF NOT EXISTS stock (
     sku       text PRIMARY KEY,
-    available integer NOT NULL CHECK (available >= 0)
+    available integer NOT NULL CHECK (available >= 0),
+    version   integer NOT NULL DEFAULT 1,
+    -- All that was ever put in; reconciliation leaves an item alone where nobody knows.
+    received  integer
 );
 
-INSERT INTO inventory.stock (sku, available) VALUES ('bicycle', 100), ('unicorn', 0) ON CONFLICT DO NOTHING;
+INSERT INTO stock (sku, available, received) VALUES ('bicycle', 100, 100), ('unicorn', 0, 0) ON CONFLICT DO NOTHING;
 
-CREATE TABLE IF NOT EXISTS inventory.reservations (
+CREATE TABLE IF NOT EXISTS reservations (
     order_id   uuid PRIMARY KEY,
     sku        text NOT NULL,
     quantity   integer NOT NULL CHECK (quantity > 0),
-    state      text NOT NULL CHECK (state IN ('RESERVED', 'UNAVAILABLE')),
-    created_at timestamptz NOT NULL DEFAULT now()
-);
-
--- Events to publish. The columns are those of Debezium's outbox event router; the connector reads the rows from the
--- write-ahead log, so they may be deleted at any time.
-CREATE TABLE IF NOT EXISTS inventory.outbox (
-    id                 uuid PRIMARY KEY,
-    aggregatetype      varchar(255) NOT NULL,
-    aggregateid        varchar(255) NOT NULL,
-    type               varchar(255) NOT NULL,
-    payload            jsonb,
-    tracingspancontext text
-);
-
--- Ids of the events already acted upon: Kafka delivers at least once, this table makes the effect happen once.
-CREATE TABLE IF NOT EXISTS inventory.inbox (
-    event_id     uuid PRIMARY KEY,
-    processed_at timestamptz NOT NULL DEFAULT now()
+    state      text NOT NULL CHECK (state IN ('RESERVED', 'UNAVAILABLE', 'RELEASED')),
+    reason     text,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now()
 );

@@ -1,8 +1,12 @@
 //! The HTTP side of a service: a server that stops when told, a server span per request, and errors as answers.
+//!
+//! Invariant: every request is answered within [`REQUEST_LIMIT`], whatever stands still behind the service.
+
+mod client;
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use axum::extract::{MatchedPath, Request};
 use axum::http::StatusCode;
 use axum::middleware::{self, Next};
@@ -13,10 +17,17 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument as _, error, info_span};
+use tracing::{Instrument as _, Span, error, info_span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 use crate::trace_context;
+use crate::traced::record_exception;
+
+pub use client::{Answer, HttpClient};
+
+/// How long a handler may take. Above the limit of one statement, so that its error tells which one it was; a client
+/// that gives up after five seconds still gets the answer.
+pub const REQUEST_LIMIT: Duration = Duration::from_millis(4_500);
 
 /// How long requests under way may still take once the service is told to stop.
 const DRAIN_LIMIT: Duration = Duration::from_secs(5);
@@ -68,7 +79,13 @@ async fn traced_request(route: Option<MatchedPath>, request: Request, next: Next
     let headers = request.headers().iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
     // Refused only for a span that is filtered out, which then needs no parent either.
     let _ = span.set_parent(trace_context::remote(headers));
-    let response = next.run(request).instrument(span.clone()).await;
+    let answer = async {
+        match tokio::time::timeout(REQUEST_LIMIT, next.run(request)).await {
+            Ok(response) => response,
+            Err(_) => Failure(anyhow!("timeout: the request took longer than {REQUEST_LIMIT:?}")).into_response(),
+        }
+    };
+    let response = answer.instrument(span.clone()).await;
     span.record("http.response.status_code", response.status().as_u16());
     response
 }
@@ -85,6 +102,8 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         error!(error = %format_args!("{:#}", self.0));
+        // A handler runs in the request's span.
+        record_exception(&Span::current(), &self.0);
         let body = json!({ "error": "the request could not be carried out, see the service's log" });
         (StatusCode::INTERNAL_SERVER_ERROR, Json(body)).into_response()
     }

@@ -13,6 +13,7 @@ use crate::database::execute;
 /// # Errors
 /// When the database refuses or does not answer in time.
 pub async fn is_first_delivery(transaction: &Transaction<'_>, event_id: Uuid) -> Result<bool> {
+    // As `pillion_outbox::inbox::once`, prepared once for each connection: a service runs it for every event.
     let insert = "INSERT INTO inbox (event_id) VALUES ($1) ON CONFLICT DO NOTHING";
     Ok(execute(transaction, insert, &[&event_id]).await? == 1)
 }

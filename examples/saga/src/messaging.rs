@@ -1,57 +1,118 @@
-//! Events reach a service as records of Kafka topics: each is acted upon in one database transaction, in order, and
-//! only then is its offset committed.
+//! Events reach a service as records of Kafka topics: those of one key one after another, those of different keys at
+//! the same time, each acted upon once, and only then is its offset committed.
 //!
-//! Invariant: a record's offset is committed only after its effect is durable, or when it is none of this service's
-//! business. Delivery is at least once; the inbox makes the effect happen once.
+//! ```text
+//! topics → dispatch by key → workers → one transaction with the inbox → finished offsets → commit
+//!                                └ what nothing can be done with → parked
+//! ```
+//! Invariant: an offset is committed only when every record before it is durably acted upon, parked, or none of this
+//! service's business. Delivery is at least once; the inbox makes the effect happen once.
 
-use std::time::Duration;
+mod event;
+mod producer;
+mod progress;
+mod projection;
+mod spans;
+mod transactional;
+mod worker;
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
-use deadpool_postgres::Transaction;
-use opentelemetry::trace::TraceContextExt as _;
-use rdkafka::consumer::{CommitMode, Consumer as _, StreamConsumer};
+use rdkafka::consumer::{Consumer as _, StreamConsumer};
 use rdkafka::error::RDKafkaErrorCode;
-use rdkafka::message::{BorrowedMessage, Headers as _, Message};
+use rdkafka::message::{BorrowedMessage, Message as _};
+use rdkafka::{Offset, TopicPartitionList};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument as _, Span, error, info, info_span, warn};
-use tracing_opentelemetry::OpenTelemetrySpanExt as _;
-use uuid::Uuid;
+use tracing::{debug, warn};
 
-use crate::database::{Database, begin, commit};
-use crate::events::{Event, EventType};
-use crate::{inbox, topics, trace_context};
+use crate::settings::{Settings, variable};
+use crate::topics;
+use progress::{Place, Progress};
+use worker::{Task, Worker};
 
-/// The pauses between attempts at a record while the database is away: doubling from the first to the second.
-const RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+pub use event::{Event, EventKind, Parked};
+pub use producer::Producer;
+pub use projection::{POSITIONS_TABLE, Projection, rewind};
+pub use spans::{LINKS_MAX, batch_span};
+pub use transactional::{InTransaction, React};
+
+/// Records that wait for one worker. More stay in the broker.
+const QUEUE_MAX: usize = 64;
+
+/// How often finished offsets are committed; a killed service sees the records of as long again.
+const COMMIT_EVERY_MS: &str = "200";
 
 /// What a service listens to.
 #[derive(Debug, Clone, Copy)]
-pub struct Subscription<'a> {
-    /// `host:port[,host:port…]`
-    pub bootstrap_servers: &'a str,
+pub struct Subscription {
     /// The consumer group: instances of one service share it, and so the partitions.
-    pub group: &'a str,
+    pub group: &'static str,
     /// The events it reacts to; others on the same topics are passed over.
-    pub events: &'a [EventType],
+    pub events: &'static [EventKind],
 }
 
-/// Calls `react` for each event, once for each, in the order of its partition, until `stop`. `react` runs inside the
-/// transaction that notes the event in the inbox; an error undoes both and the record is tried again.
+/// Acts upon events.
+pub trait Process: Send + Sync + 'static {
+    /// Acts upon one event, durably; called again with the same event after an error, and after a crash.
+    fn process(&self, event: &Event) -> impl Future<Output = Result<()>> + Send;
+
+    /// Acts upon several events at once: all of them, durably, or none. `false` when this cannot be done; then each is
+    /// processed by itself, as after an error.
+    fn process_together(&self, group: &str, events: &[&Event]) -> impl Future<Output = Result<bool>> + Send {
+        let _ = (group, events);
+        async { Ok(false) }
+    }
+
+    /// Puts aside, durably, what [`Process::process`] refuses each time, or what is no event at all.
+    fn park(&self, parked: &Parked) -> impl Future<Output = Result<()>> + Send;
+}
+
+/// Gives each event to `process`: in the order of its partition among those of one key, until `stop`.
 ///
 /// # Errors
 /// When the client refuses its configuration. An unreachable broker or database is waited for.
 pub async fn consume(
-    subscription: Subscription<'_>,
-    database: &Database,
+    subscription: Subscription,
+    settings: &Settings,
+    process: impl Process,
     stop: CancellationToken,
-    react: impl AsyncFn(&Transaction<'_>, &Event) -> Result<()>,
 ) -> Result<()> {
-    let Some(consumer) = stop.run_until_cancelled(subscribe(subscription)).await.transpose()? else {
+    let Some(consumer) = stop.run_until_cancelled(subscribe(subscription, settings)).await.transpose()? else {
         return Ok(());
     };
+    let finished = Arc::new(Finished { consumer, progress: Mutex::default() });
+    let process = Arc::new(process);
+    let mut workers = JoinSet::new();
+    let queues: Vec<mpsc::Sender<Task>> = (0..settings.workers)
+        .map(|_| {
+            let (sender, queue) = mpsc::channel(QUEUE_MAX);
+            let worker = Worker { group: subscription.group, process: process.clone(), finished: finished.clone() };
+            workers.spawn(stop.clone().run_until_cancelled_owned(worker.run(queue)));
+            sender
+        })
+        .collect();
+    let outcome = tokio::select! {
+        () = stop.cancelled() => Ok(()),
+        () = dispatch(subscription, &finished, &queues) => Ok(()),
+        ended = workers.join_next() => match ended {
+            Some(Err(panic)) => Err(panic).context("a worker broke off"),
+            _ => Ok(()),
+        },
+    };
+    workers.shutdown().await;
+    // Dropped, the client commits what is finished and leaves the group.
+    outcome
+}
+
+/// Gives every record to the worker of its key; never ends.
+async fn dispatch(subscription: Subscription, finished: &Finished, queues: &[mpsc::Sender<Task>]) {
     let mut complaints: Vec<Option<RDKafkaErrorCode>> = Vec::new();
-    while let Some(received) = stop.run_until_cancelled(consumer.recv()).await {
-        let record = match received {
+    loop {
+        let record = match finished.consumer.recv().await {
             Ok(record) => record,
             // The client recovers by itself from a broker that is away or a topic that does not exist yet, and
             // reports it again and again.
@@ -64,38 +125,44 @@ pub async fn consume(
             }
         };
         complaints.clear();
-        match read(&record, subscription.events) {
-            Ok(Some(event)) => {
-                let process = until_processed(subscription.group, &record, &event, database, &react);
-                if stop.run_until_cancelled(process).await.is_none() {
-                    return Ok(());
-                }
+        let place = finished.begin(&record);
+        let work = match event::read(&record, subscription.events) {
+            Ok(Some(event)) => Ok(event),
+            Ok(None) => {
+                finished.finish(place);
+                continue;
             }
-            Ok(None) => (),
-            // No later attempt can read it, so it must not hold up the partition. It stays in the topic.
-            Err(error) => error!("passing over {}: {error:#}", position(&record)),
-        }
-        if let Err(error) = consumer.commit_message(&record, CommitMode::Async) {
-            warn!("offset of {} is not committed, it will be delivered again: {error}", position(&record));
+            Err(reason) => Err(event::unreadable(&record, &reason)),
+        };
+        let mut hasher = DefaultHasher::new();
+        record.key().unwrap_or_default().hash(&mut hasher);
+        let index = usize::try_from(hasher.finish() % queues.len() as u64).unwrap_or_default();
+        // Closed only by a worker that has panicked: then nothing is left to do but to wait for the end.
+        if queues[index].send(Task { place, work }).await.is_err() {
+            std::future::pending::<()>().await;
         }
     }
-    Ok(())
 }
 
-async fn subscribe(subscription: Subscription<'_>) -> Result<StreamConsumer> {
-    let mut topics: Vec<String> = subscription.events.iter().map(|event_type| event_type.topic()).collect();
+async fn subscribe(subscription: Subscription, settings: &Settings) -> Result<StreamConsumer> {
+    let mut topics: Vec<String> = subscription.events.iter().map(|kind| kind.topic()).collect();
     topics.sort();
     topics.dedup();
+    let session_ms: u32 = variable("KAFKA_SESSION_TIMEOUT_MS", 10_000)?;
     // Before subscribing: a consumer notices a topic that appears later only at its next metadata refresh.
-    topics::create(subscription.bootstrap_servers, &topics).await?;
-    let consumer: StreamConsumer = topics::client(subscription.bootstrap_servers)
+    topics::create(&settings.bootstrap_servers, &topics).await?;
+    let consumer: StreamConsumer = topics::client(&settings.bootstrap_servers)
         .set("group.id", subscription.group)
         .set("client.id", subscription.group)
-        .set("enable.auto.commit", "false")
+        // What is finished is stored here and committed by the client, also when partitions go to another instance.
+        .set("enable.auto.commit", "true")
+        .set("enable.auto.offset.store", "false")
+        .set("auto.commit.interval.ms", COMMIT_EVERY_MS)
         .set("isolation.level", "read_committed")
         .set("auto.offset.reset", "earliest")
         // A killed instance's partitions go to another one after this time; the default is 45 s.
-        .set("session.timeout.ms", "10000")
+        .set("session.timeout.ms", session_ms.to_string())
+        .set("heartbeat.interval.ms", (session_ms / 3).to_string())
         // A partition that joins a running fetch waits for it to end, and one that failed waits for the backoff.
         .set("fetch.wait.max.ms", "100")
         .set("fetch.error.backoff.ms", "100")
@@ -104,88 +171,29 @@ async fn subscribe(subscription: Subscription<'_>) -> Result<StreamConsumer> {
     Ok(consumer)
 }
 
-/// Every attempt has its own span, so that a trace shows the ones that failed. The record is kept until one succeeds:
-/// passing over it would lose the event, putting it aside would reorder the events of its order.
-async fn until_processed(
-    group: &str,
-    record: &BorrowedMessage<'_>,
-    event: &Event,
-    database: &Database,
-    react: &impl AsyncFn(&Transaction<'_>, &Event) -> Result<()>,
-) {
-    let (mut pause, longest_pause) = RETRY_PAUSES;
-    let attempt = async || -> Result<()> {
-        let outcome = process(event, database, react).await;
-        outcome.inspect_err(|error| error!(error = %format_args!("{error:#}")))
-    };
-    while attempt().instrument(process_span(group, record, event)).await.is_err() {
-        tokio::time::sleep(pause).await;
-        pause = longest_pause.min(pause * 2);
+/// What is under way and what is finished, and the client that commits it.
+struct Finished {
+    consumer: StreamConsumer,
+    progress: Mutex<Progress>,
+}
+
+impl Finished {
+    fn begin(&self, record: &BorrowedMessage<'_>) -> Place {
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        progress.begin(record.topic(), record.partition(), record.offset())
+    }
+
+    fn finish(&self, place: Place) {
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(next) = progress.finish(&place) else { return };
+        // Under the lock: a smaller offset must not overtake a larger one.
+        let mut offsets = TopicPartitionList::new();
+        let stored = offsets
+            .add_partition_offset(&place.topic, place.partition, Offset::Offset(next))
+            .and_then(|()| self.consumer.store_offsets(&offsets));
+        if let Err(error) = stored {
+            // The partition went to another instance, which does the same again; the inbox knows.
+            debug!("offset {next} of {}-{} is not stored: {error}", place.topic, place.partition);
+        }
     }
 }
-
-async fn process(
-    event: &Event,
-    database: &Database,
-    react: &impl AsyncFn(&Transaction<'_>, &Event) -> Result<()>,
-) -> Result<()> {
-    let mut connection = database.connection().await?;
-    let transaction = begin(&mut connection).await?;
-    if !inbox::is_first_delivery(&transaction, event.id).await? {
-        info!("event {} has been processed before", event.id);
-        return Ok(());
-    }
-    react(&transaction, event).await?;
-    commit(transaction).await?;
-    info!("{} of order {} processed", event.event_type.name(), event.order.order_id);
-    Ok(())
-}
-
-/// The consumer span: a child of the span that created the event, and linked to it.
-fn process_span(group: &str, record: &impl Message, event: &Event) -> Span {
-    let span = info_span!(
-        "process",
-        otel.name = format!("process {}", record.topic()),
-        otel.kind = "consumer",
-        messaging.system = "kafka",
-        messaging.operation.name = "process",
-        messaging.operation.type = "process",
-        messaging.destination.name = record.topic(),
-        messaging.destination.partition.id = record.partition().to_string(),
-        messaging.kafka.offset = record.offset(),
-        messaging.consumer.group.name = group,
-        messaging.message.id = %event.id,
-        messaging.kafka.message.key = %event.order.order_id,
-        event.type = event.event_type.name(),
-    );
-    let creation = trace_context::remote(text_headers(record));
-    span.add_link(creation.span().span_context().clone());
-    // Refused only for a span that is filtered out, which then needs no parent either.
-    let _ = span.set_parent(creation);
-    span
-}
-
-/// The event in a record; `None` for one this service does not react to.
-fn read(record: &impl Message, wanted: &[EventType]) -> Result<Option<Event>> {
-    let header = |name: &str| text_headers(record).filter(|(key, _)| *key == name).last().map(|(_, value)| value);
-    let name = header("type").context("it has no header `type`: let the connector place the column there")?;
-    let Some(event_type) = EventType::named(name).filter(|event_type| wanted.contains(event_type)) else {
-        return Ok(None);
-    };
-    let id =
-        Uuid::parse_str(header("id").context("it has no header `id`")?).context("its header `id` is not a UUID")?;
-    let order = serde_json::from_slice(record.payload().unwrap_or_default()).context("its value is not an order")?;
-    Ok(Some(Event { id, event_type, order }))
-}
-
-fn text_headers(record: &impl Message) -> impl Iterator<Item = (&str, &str)> {
-    let headers = record.headers().into_iter().flat_map(|headers| headers.iter());
-    headers.filter_map(|header| Some((header.key, std::str::from_utf8(header.value?).ok()?)))
-}
-
-fn position(record: &impl Message) -> String {
-    format!("{}-{} at offset {}", record.topic(), record.partition(), record.offset())
-}
-
-#[cfg(test)]
-mod tests;

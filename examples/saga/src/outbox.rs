@@ -3,51 +3,40 @@
 
 use anyhow::Result;
 use deadpool_postgres::Transaction;
-use tokio_postgres::types::Json;
+use serde::Serialize;
 use tracing::info_span;
 use uuid::Uuid;
 
-use crate::database::execute;
-use crate::events::{EventType, Order};
-use crate::trace_context;
+use crate::database::traced_statement;
+use crate::messaging::EventKind;
 use crate::traced::Traced as _;
 
-/// Writes one event. The producer span around it travels in the row, so that whoever processes the event continues
-/// this trace, however much later the row is published.
+/// Writes one event; answers its id. The producer span around it travels in the row, so that whoever processes the
+/// event continues this trace, however much later the row is published.
 ///
 /// # Errors
 /// When the database refuses or does not answer in time.
-pub async fn publish(transaction: &Transaction<'_>, event_type: EventType, order: &Order) -> Result<()> {
+pub async fn publish(
+    transaction: &Transaction<'_>,
+    kind: EventKind,
+    key: impl std::fmt::Display,
+    payload: &(impl Serialize + Sync),
+) -> Result<Uuid> {
     let id = Uuid::now_v7();
+    let event = pillion_outbox::Event::new(kind.aggregate_type, &key, kind.name).id(id).json(payload)?;
     let span = info_span!(
         "create",
-        otel.name = format!("{} create", event_type.aggregate_type()),
+        otel.name = format!("{} create", kind.aggregate_type),
         otel.kind = "producer",
         messaging.system = "kafka",
         messaging.operation.name = "create",
         messaging.operation.type = "create",
-        messaging.destination.name = event_type.topic(),
+        messaging.destination.name = kind.topic(),
         messaging.message.id = %id,
-        messaging.kafka.message.key = %order.order_id,
-        event.type = event_type.name(),
+        messaging.kafka.message.key = %key,
+        event.type = kind.name,
     );
-    let insert = async {
-        let context = trace_context::current_as_properties();
-        execute(
-            transaction,
-            "INSERT INTO outbox (id, aggregatetype, aggregateid, type, payload, tracingspancontext)
-             VALUES ($1, $2, $3, $4, $5, $6)",
-            &[
-                &id,
-                &event_type.aggregate_type(),
-                &order.order_id.to_string(),
-                &event_type.name(),
-                &Json(order),
-                &context,
-            ],
-        )
-        .await
-    };
-    insert.traced(span).await?;
-    Ok(())
+    // It takes the trace context from the current span.
+    let insert = async { pillion_outbox::outbox::insert(transaction, event).await };
+    traced_statement("INSERT INTO outbox", insert).traced(span).await
 }

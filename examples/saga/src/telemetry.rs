@@ -92,7 +92,7 @@ fn start(name: &'static str) -> Result<(SdkTracerProvider, Option<SdkMeterProvid
         .with_tracked_inactivity(false)
         .with_filter(without_exporter);
     let logs = tracing_subscriber::fmt::layer()
-        .event_format(LogFormat::new(service_name))
+        .event_format(LogFormat::new(service_name, std::env::var("LOG_FORMAT").is_ok_and(|format| format == "json")))
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_filter(EnvFilter::builder().parse(std::env::var("RUST_LOG").unwrap_or_else(|_| LOG_DEFAULT.into()))?);

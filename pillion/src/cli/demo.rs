@@ -8,23 +8,28 @@ use pillion_trace_context::telemetry::TelemetrySettings;
 
 use super::dev::PostgresFlags;
 use super::process::{self, Kind};
-use crate::demo::{self, DemoOptions, TraceView};
+use crate::demo::{self, DemoOptions, Fault, TraceView};
 
-/// Show it working: PostgreSQL, broker, connector and three example services, with two orders
+/// Show it working: PostgreSQL, broker, connectors and the services of an example saga, with orders
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   pillion demo             stays up until Ctrl-C, with addresses to try; traces are shown in your browser
   pillion demo --once      exits by itself: 0 when every event came in order
+  pillion demo --fault=db-paused    shows what happens when something goes wrong
   OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4317 pillion demo      traces go to Jaeger
 
-Needs the example services `order`, `payment` and `inventory` beside this binary; `make demo`
-builds them. One order succeeds; the other wants an item that is not in stock, so that its
+Needs the programs of the example services (storefront, order, payment, inventory, mailer,
+customer, loyalty, history) beside this binary; `make demo` builds them. Two orders succeed, one
+of them led by the order service; the third wants an item that is not in stock, so that its
 payment is refunded.")]
 pub(super) struct Arguments {
-    /// Exit after the two orders: 0 when every event arrived in order, 1 otherwise
+    /// Exit after the orders: 0 when every event arrived in order, 1 otherwise
     #[arg(long)]
     once: bool,
+    /// Let something go wrong, and show what happens then
+    #[arg(long, value_name = "FAULT")]
+    fault: Option<Fault>,
     /// Where the example services are [default: beside this binary]
     #[arg(long, value_name = "DIR")]
     services_dir: Option<PathBuf>,
@@ -46,6 +51,7 @@ impl Arguments {
         let options = DemoOptions {
             traces: traces.as_ref().map(TraceView::address),
             once: self.once,
+            fault: self.fault,
             services_directory: self.services_dir,
             postgres: self.postgres.options(self.data_dir.as_ref().map(|directory| directory.join("postgres"))),
             data_directory: self.data_dir,

@@ -13,6 +13,8 @@ pub(super) struct Event {
     pub(super) offset: i64,
     /// The aggregate id: here the order's.
     pub(super) key: String,
+    /// The record header `id`: the same in every copy of the event. Empty when there is none.
+    pub(super) id: String,
     /// The record header `type`.
     pub(super) event_type: String,
     /// From the record header `traceparent`; `None` when there is none that is valid.
@@ -39,6 +41,7 @@ impl Event {
             partition: record.partition,
             offset: record.offset,
             key: record.key.as_deref().map(|key| String::from_utf8_lossy(key).into_owned()).unwrap_or_default(),
+            id: header("id").unwrap_or_default(),
             event_type: header("type").unwrap_or_default(),
             trace_id: trace_parent.map(|parent| parent.trace_id.to_string()),
             committed_ms: record.timestamp_ms,
@@ -67,7 +70,7 @@ impl Event {
 
 /// Lines cells up: widths fit the demo's topics, UUIDs and trace ids.
 fn columns([event, topic, partition, offset, ms, key, trace]: [&str; 7]) -> String {
-    format!("  {event:<17} {topic:<21} {partition:>4} {offset:>6} {ms:>5}  {key:<36}  {trace}")
+    format!("  {event:<17} {topic:<28} {partition:>4} {offset:>6} {ms:>5}  {key:<36}  {trace}")
 }
 
 #[cfg(test)]

@@ -1,55 +1,52 @@
-//! A POST with a JSON body, by HTTP/1.1 over one connection: all the demo needs, without an HTTP library in the binary.
-//!
-//! Invariant: time and bytes are bounded, whatever the other side does.
+//! Requests with JSON bodies to the demo's services.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+
+use crate::http_exchange::{self, HttpAnswer};
 
 /// From connecting to the whole answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Longest answer taken, headers included.
-const ANSWER_BYTES_MAX: u64 = 64 * 1024;
 
 /// Posts `body` and returns the JSON of the answer.
 ///
 /// # Errors
 /// When the server cannot be reached, is too slow, or answers with anything but a 2xx status and JSON.
 pub(super) async fn post_json(address: SocketAddr, path: &str, body: &Value) -> Result<Value> {
-    let exchanged = tokio::time::timeout(PATIENCE, exchange(address, path, body));
-    let answer = exchanged.await.with_context(|| format!("http://{address}{path} did not answer in {PATIENCE:?}"))?;
-    let answer = answer.with_context(|| format!("cannot reach http://{address}{path}"))?;
-    parse_answer(&answer).with_context(|| format!("POST http://{address}{path}"))
+    json_of(&post(address, path, body).await?).with_context(|| format!("POST http://{address}{path}"))
 }
 
-async fn exchange(address: SocketAddr, path: &str, body: &Value) -> std::io::Result<Vec<u8>> {
-    let body = body.to_string();
-    let request = format!(
-        "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
-         connection: close\r\n\r\n{body}",
-        body.len()
-    );
-    let mut stream = TcpStream::connect(address).await?;
-    stream.write_all(request.as_bytes()).await?;
-    let mut answer = Vec::new();
-    stream.take(ANSWER_BYTES_MAX).read_to_end(&mut answer).await?;
-    Ok(answer)
+/// Returns the JSON found at `path`.
+///
+/// # Errors
+/// As [`post_json`].
+pub(super) async fn get_json(address: SocketAddr, path: &str) -> Result<Value> {
+    let answered = http_exchange::get(&address.to_string(), path, PATIENCE).await;
+    let answer = answered.with_context(|| format!("cannot reach http://{address}{path}"))?;
+    json_of(&answer).with_context(|| format!("GET http://{address}{path}"))
 }
 
-/// Takes the JSON out of a whole answer, which ends with the connection (RFC 9112, section 6.3).
-fn parse_answer(answer: &[u8]) -> Result<Value> {
-    let answer = std::str::from_utf8(answer).context("the answer is not text")?;
-    let (head, body) = answer.split_once("\r\n\r\n").context("the answer breaks off in its headers")?;
-    let status = head.split(' ').nth(1).unwrap_or_default();
-    if !status.starts_with('2') {
-        bail!("answered {status}: {}", body.trim());
+/// Posts `body` and returns the status of the answer, whatever it is.
+///
+/// # Errors
+/// When the server cannot be reached or is too slow.
+pub(super) async fn post_for_status(address: SocketAddr, path: &str, body: &Value) -> Result<u16> {
+    Ok(post(address, path, body).await?.status)
+}
+
+async fn post(address: SocketAddr, path: &str, body: &Value) -> Result<HttpAnswer> {
+    let answered = http_exchange::post_json(&address.to_string(), path, &body.to_string(), PATIENCE).await;
+    answered.with_context(|| format!("cannot reach http://{address}{path}"))
+}
+
+fn json_of(answer: &HttpAnswer) -> Result<Value> {
+    if !(200..300).contains(&answer.status) {
+        bail!("answered {}: {}", answer.status, answer.body.trim());
     }
-    serde_json::from_str(body).with_context(|| format!("answered {status}, and not with JSON"))
+    serde_json::from_str(&answer.body).with_context(|| format!("answered {}, and not with JSON", answer.status))
 }
 
 #[cfg(test)]

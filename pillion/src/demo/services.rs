@@ -3,6 +3,7 @@
 //! They know nothing of pillion: each gets its database, its brokers and its HTTP address from the environment, says on
 //! its first line of output where it listens, and logs to a file of its own.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -18,8 +19,36 @@ use tokio::time::timeout;
 use super::TraceAddress;
 use crate::child_process::{ChildProcess, describe_exit, end_of_log};
 
-/// Programs, in the order they are started; the first one takes orders.
-const NAMES: [&str; 3] = ["order", "payment", "inventory"];
+/// A service's program.
+#[derive(Debug)]
+pub(super) struct ServiceProgram {
+    pub(super) name: &'static str,
+    /// The database of its own; `None`: it keeps nothing.
+    pub(super) database: Option<&'static str>,
+    /// Whether a connector publishes its events. One that keeps only what it reads has none to publish.
+    pub(super) has_outbox: bool,
+}
+
+impl ServiceProgram {
+    const fn new(name: &'static str, database: Option<&'static str>, has_outbox: bool) -> Self {
+        Self { name, database, has_outbox }
+    }
+}
+
+/// In the order they are started: each is told the addresses of those before it.
+pub(super) const PROGRAMS: [ServiceProgram; 8] = [
+    ServiceProgram::new("order", Some("shop_order"), true),
+    ServiceProgram::new("payment", Some("shop_payment"), true),
+    ServiceProgram::new("inventory", Some("shop_inventory"), true),
+    ServiceProgram::new("mailer", None, false),
+    ServiceProgram::new("customer", Some("shop_customer"), true),
+    ServiceProgram::new("loyalty", Some("shop_loyalty"), false),
+    ServiceProgram::new("history", Some("shop_history"), false),
+    ServiceProgram::new("storefront", None, false),
+];
+
+/// Where requests go.
+pub(super) const FRONT: &str = "storefront";
 
 /// Bound of making a service's tables, and of a service's start.
 const START_PATIENCE: Duration = Duration::from_secs(60);
@@ -36,9 +65,13 @@ pub(super) struct Programs {
 /// What the services are told.
 #[derive(Debug)]
 pub(super) struct Surroundings {
-    pub(super) database_url: String,
+    /// By the service's name.
+    pub(super) database_urls: HashMap<&'static str, String>,
     pub(super) bootstrap_servers: String,
+    /// For logs, and for what a service without a database leaves behind.
     pub(super) log_directory: PathBuf,
+    /// Further variables: service, name, value.
+    pub(super) variables: Vec<(&'static str, &'static str, &'static str)>,
     /// Where their spans go, unless the environment says.
     pub(super) traces: Option<TraceAddress>,
 }
@@ -72,7 +105,7 @@ impl Programs {
                 own.parent().context("this program is in no directory")?.to_owned()
             }
         };
-        for name in NAMES {
+        for ServiceProgram { name, .. } in PROGRAMS {
             if !directory.join(name).is_file() {
                 bail!(
                     "the example service `{name}` is not in {}: build it (`make demo`, or `cargo build --release -p \
@@ -86,7 +119,7 @@ impl Programs {
 
     /// Lets each service make its tables and end: the publication must name them before they are written to.
     pub(super) async fn make_tables(&self, surroundings: &Surroundings) -> Result<()> {
-        for name in NAMES {
+        for ServiceProgram { name, .. } in PROGRAMS.iter().filter(|program| program.database.is_some()) {
             let (mut command, log) = self.command(name, surroundings)?;
             let running =
                 command.arg("--migrate").stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true).status();
@@ -103,8 +136,8 @@ impl Programs {
     /// Starts every service and waits until each says where it listens.
     pub(super) async fn start(&self, surroundings: &Surroundings) -> Result<Services> {
         let mut services = Services { running: Vec::new() };
-        for name in NAMES {
-            match self.start_one(name, surroundings).await {
+        for ServiceProgram { name, .. } in PROGRAMS {
+            match self.start_one(name, surroundings, &services).await {
                 Ok(service) => services.running.push(service),
                 Err(error) => {
                     services.stop().await?;
@@ -115,8 +148,11 @@ impl Programs {
         Ok(services)
     }
 
-    async fn start_one(&self, name: &str, surroundings: &Surroundings) -> Result<Service> {
+    async fn start_one(&self, name: &str, surroundings: &Surroundings, before: &Services) -> Result<Service> {
         let (mut command, log) = self.command(name, surroundings)?;
+        for (name, address, _) in before.list() {
+            command.env(format!("{}_URL", name.to_uppercase()), format!("http://{address}"));
+        }
         command.stdout(Stdio::piped());
         let mut process = ChildProcess::spawn(name, command, Signal::TERM, None).await?;
         let mut stdout = BufReader::new(process.take_stdout().context("standard output was asked for")?);
@@ -137,21 +173,25 @@ impl Programs {
         let log = log.with_context(|| format!("cannot write {}", log_path.display()))?;
         let mut command = Command::new(self.directory.join(name));
         command
-            .env("DATABASE_URL", &surroundings.database_url)
+            .env("DATABASE_URL", surroundings.database_urls.get(name).map_or("", String::as_str))
             .env("KAFKA_BOOTSTRAP_SERVERS", &surroundings.bootstrap_servers)
             .env("HTTP_LISTEN", "127.0.0.1:0")
             // Each service has a name of its own; ours would make one of all four.
             .env_remove("OTEL_SERVICE_NAME")
+            .env("MAIL_DIRECTORY", surroundings.log_directory.join("mails"))
             .envs(surroundings.traces.into_iter().flat_map(TraceAddress::environment))
             .stderr(log);
+        for (_, variable, value) in surroundings.variables.iter().filter(|(service, ..)| *service == name) {
+            command.env(variable, value);
+        }
         Ok((command, log_path))
     }
 }
 
 impl Services {
-    /// Where orders are placed.
-    pub(super) fn order_address(&self) -> Option<SocketAddr> {
-        self.running.first().map(|service| service.address)
+    /// Where a service listens.
+    pub(super) fn address(&self, name: &str) -> Option<SocketAddr> {
+        self.running.iter().find(|service| service.process.name() == name).map(|service| service.address)
     }
 
     /// Name, address and log of each.

@@ -1,31 +1,38 @@
 //! Starts the demo's parts in order, and stops them in the opposite one.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use pillion_broker::{BrokerConfig, BrokerSpanMode};
-use pillion_cdc::{ConnectorConfig, State, Status, TableName};
+use pillion_cdc::{ConnectorConfig, State, Status};
 use pillion_client::{Assignment, Client, ClientConfig, Consumer, ConsumerConfig, ErrorCode, NewTopic, Offset};
 use tokio_postgres::NoTls;
 
-use super::services::{Programs, Services, Surroundings};
+use super::detour::Detour;
+use super::fault::Fault;
+use super::services::{PROGRAMS, Programs, ServiceProgram, Services, Surroundings};
 use super::{DemoOptions, TraceAddress};
-use crate::config::Configuration;
+use crate::config::{Configuration, NamedConnector};
 use crate::embedded_postgres::EmbeddedPostgres;
 use crate::sidecar::Sidecar;
 
-/// The services' database.
-const DATABASE: &str = "shop";
-
-/// The services' schemas, each with an outbox.
-const SCHEMAS: [&str; 3] = ["orders", "payments", "inventory"];
-
-/// Where their events arrive.
-pub(super) const TOPICS: [&str; 3] = ["outbox.event.order", "outbox.event.payment", "outbox.event.stock"];
+/// Where their events and commands arrive.
+pub(super) const TOPICS: [&str; 9] = [
+    "outbox.event.customer",
+    "outbox.event.loyalty",
+    "outbox.event.order",
+    "outbox.event.payment",
+    "outbox.event.stock",
+    "outbox.event.mail",
+    "outbox.event.payment-command",
+    "outbox.event.stock-command",
+    "outbox.event.mail-command",
+];
 
 /// As many as the services would make.
-const PARTITIONS: i32 = 3;
+pub(super) const PARTITIONS: i32 = 3;
 
 /// Bound of a request to the broker.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -45,8 +52,12 @@ pub(super) struct Started {
 pub(super) struct Stage {
     /// `host:port` of the broker.
     pub(super) broker: String,
-    /// Of the services' database.
-    pub(super) database_url: String,
+    /// Of the services' databases, by the service's name.
+    pub(super) database_urls: HashMap<&'static str, String>,
+    /// The way to a database that can be closed, where the fault needs one.
+    pub(super) detour: Option<Detour>,
+    /// What is to go wrong.
+    pub(super) fault: Option<Fault>,
     pub(super) client: Client,
     /// Reads every partition of [`TOPICS`] from where it ended.
     pub(super) consumer: Consumer,
@@ -98,23 +109,30 @@ pub(super) async fn set_up(started: &mut Started, options: DemoOptions, programs
     let postgres = started.postgres.insert(EmbeddedPostgres::start(options.postgres).await?);
     // What is temporary lives in PostgreSQL's temporary directory and goes with it.
     let directory = options.data_directory.as_deref().unwrap_or(postgres.directory()).to_owned();
-    make_database(&postgres.url("postgres")).await?;
-    let database_url = postgres.url(DATABASE);
+    make_databases(&postgres.url("postgres")).await?;
+    let databases = PROGRAMS.iter().filter_map(|program| Some((program.name, postgres.url(program.database?))));
+    let database_urls: HashMap<&str, String> = databases.collect();
     step.done(&format!("PostgreSQL {}, log in {}", postgres.version(), postgres.log_path().display()));
 
     let step = Step::begin();
     let mut surroundings = Surroundings {
-        database_url: database_url.clone(),
+        database_urls: database_urls.clone(),
         bootstrap_servers: String::new(),
         log_directory: directory.clone(),
+        variables: options.fault.map(Fault::variables).unwrap_or_default().to_vec(),
         traces: options.traces,
     };
+    let detour = match options.fault.and_then(Fault::detour) {
+        Some(service) => Some(make_detour(&mut surroundings, service).await?),
+        None => None,
+    };
     programs.make_tables(&surroundings).await?;
-    step.done("tables of order, payment and inventory, each with an outbox");
+    let names: Vec<&str> =
+        PROGRAMS.iter().filter(|program| program.database.is_some()).map(|program| program.name).collect();
+    step.done(&format!("a database each for {}", names.join(", ")));
 
     let step = Step::begin();
-    let status = Status::default();
-    let mut configuration = configuration(&directory.join("broker"), &options.listen, &database_url, status.clone())?;
+    let (mut configuration, statuses) = configuration(&directory.join("broker"), &options.listen, &database_urls)?;
     // Whoever looks at a trace sees the broker's part of the time, too.
     if let Some(broker) = configuration.broker.as_mut().filter(|_| options.traces.is_some()) {
         broker.span_mode = BrokerSpanMode::Sampled;
@@ -122,10 +140,10 @@ pub(super) async fn set_up(started: &mut Started, options: DemoOptions, programs
     let sidecar = started.sidecar.insert(Sidecar::start(configuration).await?);
     let broker = sidecar.broker_address().context("the broker has an address")?.to_string();
     tokio::select! {
-        streaming = wait_until_streaming(&status) => streaming?,
+        streaming = wait_until_streaming(&statuses) => streaming?,
         ended = sidecar.ended() => ended?,
     }
-    step.done(&format!("broker on {broker}, connector streaming"));
+    step.done(&format!("broker on {broker}, {} connectors streaming", statuses.len()));
 
     let step = Step::begin();
     surroundings.bootstrap_servers.clone_from(&broker);
@@ -133,7 +151,16 @@ pub(super) async fn set_up(started: &mut Started, options: DemoOptions, programs
     let services = started.services.insert(programs.start(&surroundings).await?);
     let addresses: Vec<String> = services.list().map(|(name, address, _)| format!("{name} on {address}")).collect();
     step.done(&addresses.join(", "));
-    Ok(Stage { broker, database_url, client, consumer, once: options.once, traces: options.traces })
+    Ok(Stage {
+        broker,
+        database_urls,
+        detour,
+        fault: options.fault,
+        client,
+        consumer,
+        once: options.once,
+        traces: options.traces,
+    })
 }
 
 /// Tells a step with the time it took.
@@ -151,49 +178,73 @@ impl Step {
     }
 }
 
-/// Makes the services' database unless a kept cluster has it already.
-async fn make_database(url: &str) -> Result<()> {
+/// Makes the services' databases unless a kept cluster has them already.
+async fn make_databases(url: &str) -> Result<()> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.context("cannot log in to PostgreSQL")?;
     let connection = tokio::spawn(connection);
-    let known = client.query_opt("SELECT FROM pg_database WHERE datname = $1", &[&DATABASE]).await?;
-    if known.is_none() {
-        client.batch_execute(&format!("CREATE DATABASE {DATABASE}")).await.context("cannot make the database")?;
+    for database in PROGRAMS.iter().filter_map(|program| program.database) {
+        let known = client.query_opt("SELECT FROM pg_database WHERE datname = $1", &[&database]).await?;
+        if known.is_none() {
+            client.batch_execute(&format!("CREATE DATABASE {database}")).await.context("cannot make a database")?;
+        }
     }
     drop(client);
     connection.await.context("the connection to PostgreSQL broke off")??;
     Ok(())
 }
 
-/// Broker and connector as `pillion run` would have them, but for what the demo needs; the environment has no say.
-fn configuration(data: &Path, listen: &str, database_url: &str, status: Status) -> Result<Configuration> {
-    let postgres = database_url.parse().context("the embedded PostgreSQL has an address")?;
-    let mut connector = ConnectorConfig::new(postgres, Vec::new());
-    connector.tables =
-        SCHEMAS.map(|schema| TableName { schema: schema.to_owned(), name: "outbox".to_owned() }).to_vec();
-    connector.auto_init = true;
-    connector.status = status;
-    Ok(Configuration {
+/// Sends one service to its database by a way that can be closed.
+async fn make_detour(surroundings: &mut Surroundings, service: &'static str) -> Result<Detour> {
+    let url = surroundings.database_urls.get_mut(service).context("the service has a database")?;
+    let (before, rest) = url.split_once('@').context("a URL has a user")?;
+    let (server, database) = rest.split_once('/').context("a URL has a database")?;
+    let detour = Detour::start(server.to_owned()).await?;
+    *url = format!("{before}@{}/{database}", detour.address());
+    Ok(detour)
+}
+
+/// Broker and a connector for each database, as `pillion run` would have them, but for what the demo needs; the
+/// environment has no say.
+fn configuration(
+    data: &Path,
+    listen: &str,
+    database_urls: &HashMap<&'static str, String>,
+) -> Result<(Configuration, Vec<Status>)> {
+    let mut named_connectors = Vec::new();
+    let mut statuses = Vec::new();
+    for ServiceProgram { name, .. } in PROGRAMS.iter().filter(|program| program.has_outbox) {
+        let url = database_urls.get(name).context("a service with an outbox has a database")?;
+        let postgres = url.parse().context("the embedded PostgreSQL has an address")?;
+        let mut config = ConnectorConfig::new(postgres, Vec::new());
+        config.slot = format!("pillion_{name}");
+        config.publication = format!("pillion_outbox_{name}");
+        config.client_id = format!("pillion-cdc-{name}");
+        config.auto_init = true;
+        config.status = Status::default();
+        statuses.push(config.status.clone());
+        named_connectors.push(NamedConnector { name: (*name).to_owned(), config, is_bootstrap_given: false });
+    }
+    let configuration = Configuration {
         broker: Some(BrokerConfig::new(PathBuf::from(data), listen)),
-        connector: Some(connector),
-        named_connectors: Vec::new(),
+        connector: None,
+        named_connectors,
         is_bootstrap_given: false,
         console: pillion_console::ConsoleConfig::default(),
         log_level: None,
         warnings: Vec::new(),
-    })
+    };
+    Ok((configuration, statuses))
 }
 
-/// Only what is committed after the slot was made is published, so nothing may be ordered before.
-async fn wait_until_streaming(status: &Status) -> Result<()> {
+/// Only what is committed after its slot was made is published, so nothing may be ordered before.
+async fn wait_until_streaming(statuses: &[Status]) -> Result<()> {
     let deadline = Instant::now() + STREAMING_PATIENCE;
     loop {
-        let snapshot = status.snapshot();
-        if snapshot.state == State::Streaming {
-            return Ok(());
-        }
+        let waiting = statuses.iter().map(Status::snapshot).find(|snapshot| snapshot.state != State::Streaming);
+        let Some(snapshot) = waiting else { return Ok(()) };
         if Instant::now() > deadline {
             let reason = snapshot.last_error.unwrap_or_else(|| "no reason given".to_owned());
-            bail!("the connector is still {:?} after {STREAMING_PATIENCE:?}: {reason}", snapshot.state);
+            bail!("a connector is still {:?} after {STREAMING_PATIENCE:?}: {reason}", snapshot.state);
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

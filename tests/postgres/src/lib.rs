@@ -81,6 +81,28 @@ impl Server {
         Ok(())
     }
 
+    /// SIGSTOP to all of its processes: connections stay, nobody answers. Linux only.
+    pub fn pause(&self) -> Result<()> {
+        self.signal_all("-STOP")
+    }
+
+    /// The end of [`Server::pause`].
+    pub fn go_on(&self) -> Result<()> {
+        self.signal_all("-CONT")
+    }
+
+    fn signal_all(&self, signal: &str) -> Result<()> {
+        let id = self.process.id();
+        // The first process goes first: no child is made behind our back, and it is the last to miss one.
+        run(Command::new("kill").args([signal, &id.to_string()]))?;
+        let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children"))?;
+        for child in children.split_whitespace() {
+            // It may have ended meanwhile.
+            let _ = Command::new("kill").args([signal, child]).stderr(Stdio::null()).status();
+        }
+        Ok(())
+    }
+
     /// A fast shutdown: sessions are ended, a checkpoint is written. One that takes too long is killed.
     pub async fn stop(&mut self) -> Result<()> {
         let id = self.process.id().to_string();

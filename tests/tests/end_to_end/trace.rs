@@ -6,71 +6,32 @@ use anyhow::{Context, Result};
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use pillion_test_postgres::Server;
 use pillion_tests::otlp::{OtlpReceiver, ReceivedSpan};
-use pillion_tests::program::{self, Program};
+use pillion_tests::proxy::Proxy;
+use pillion_tests::saga::{Saga, SagaOptions};
 use pillion_tests::waiting::wait_for;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use serde_json::json;
 
-use super::sidecar::{Broker, connector};
-
-const SERVICES: [&str; 3] = ["order", "payment", "inventory"];
-const TABLES: [&str; 3] = ["orders.outbox", "payments.outbox", "inventory.outbox"];
 const TRACE_ID: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CALLER_SPAN_ID: &str = "00f067aa0ba902b7";
 
-/// The programs of the saga with pillion between them; all send their spans to `receiver`.
-struct Saga {
-    order_address: String,
-    _postgres: Server,
-    _running: Vec<Program>,
-    _broker: Broker,
+/// A saga whose spans, pillion's included, all go to `receiver`.
+async fn traced_saga(receiver: &OtlpReceiver) -> Result<Saga> {
+    let options = SagaOptions { otlp_endpoint: Some(receiver.endpoint()), ..SagaOptions::default() };
+    Saga::start(Server::start().await?, options).await
 }
 
-impl Saga {
-    async fn start(receiver: &OtlpReceiver) -> Result<Self> {
-        let postgres = Server::start().await?;
-        let broker = Broker::start(&["num.partitions=3"]).await?;
-        let mut running = Vec::new();
-        let service = |name: &str| {
-            let mut command = program::command(name)?;
-            command
-                .env("DATABASE_URL", postgres.url())
-                .env("KAFKA_BOOTSTRAP_SERVERS", broker.address())
-                .env("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint())
-                .env("OTEL_BSP_SCHEDULE_DELAY", "100");
-            anyhow::Ok(command)
-        };
-        for name in SERVICES {
-            let migrated = service(name)?.arg("--migrate").output().await?;
-            assert!(migrated.status.success(), "{name}: {}", String::from_utf8_lossy(&migrated.stderr));
-        }
-        let mut relay = connector(&postgres, broker.address(), &TABLES)?;
-        relay.env("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint()).env("OTEL_BSP_SCHEDULE_DELAY", "100");
-        running.push(Program::start_silent("pillion cdc", relay)?);
-        let mut order_address = String::new();
-        for name in SERVICES {
-            let program = Program::start(name, service(name)?).await?;
-            if name == "order" {
-                order_address = program.first_line().to_owned();
-            }
-            running.push(program);
-        }
-        Ok(Self { order_address, _postgres: postgres, _running: running, _broker: broker })
-    }
+async fn place_order(saga: &Saga, style: &str, headers: &[&str]) -> Result<u16> {
+    let order = json!({"customer": "ada", "sku": "bicycle", "quantity": 1, "amountCents": 1000, "style": style});
+    Ok(saga.request("order", "POST /orders", headers, Some(&order)).await?.0)
+}
 
-    async fn place_order(&self, sku: &str) -> Result<String> {
-        let body = format!(r#"{{"customer":"ada","sku":"{sku}","quantity":1,"amountCents":1000}}"#);
-        let request = format!(
-            "POST /orders HTTP/1.1\r\nhost: order\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
-             traceparent: 00-{TRACE_ID}-{CALLER_SPAN_ID}-01\r\ntracestate: vendor=1\r\nconnection: close\r\n\r\n{body}",
-            body.len()
-        );
-        let mut stream = TcpStream::connect(&self.order_address).await?;
-        stream.write_all(request.as_bytes()).await?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await?;
-        Ok(answer)
-    }
+/// What a caller with W3C's headers sends.
+fn caller() -> [String; 3] {
+    [
+        format!("traceparent: 00-{TRACE_ID}-{CALLER_SPAN_ID}-01"),
+        "tracestate: vendor=1".to_owned(),
+        "baggage: tenant=acme".to_owned(),
+    ]
 }
 
 fn trace_id() -> Vec<u8> {
@@ -101,31 +62,40 @@ impl Trace {
     }
 }
 
+/// Waits for the span `last` of `service`, and until every span's parent is there: a span is sent when it ends, so a
+/// parent may come after its children.
+async fn whole_trace(receiver: &OtlpReceiver, service: &str, last: &str) -> Result<Trace> {
+    wait_for("the trace to be whole", || async {
+        let trace = Trace::of(receiver.trace(&trace_id()));
+        let has_last = trace.find(service, last).is_some();
+        let whole = trace.by_id.values().all(|span| trace.parent(span).is_some() || is_root(span));
+        Ok((has_last && whole).then_some(trace))
+    })
+    .await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn one_trace_spans_request_outbox_relay_and_every_service() -> Result<()> {
     let receiver = OtlpReceiver::start().await?;
-    let saga = Saga::start(&receiver).await?;
-    let answer = saga.place_order("bicycle").await?;
-    assert!(answer.starts_with("HTTP/1.1 202"), "{answer}");
-
-    let trace = wait_for("the trace to be whole", || async {
-        let trace = Trace::of(receiver.trace(&trace_id()));
-        let last = trace.find("order", "process outbox.event.stock").is_some();
-        // A span is sent when it ends, so a parent may come after its children.
-        let whole = trace.by_id.values().all(|span| trace.parent(span).is_some() || is_root(span));
-        Ok((last && whole).then_some(trace))
-    })
-    .await?;
+    let saga = traced_saga(&receiver).await?;
+    let headers = caller();
+    let status = place_order(&saga, "choreographed", &headers.each_ref().map(String::as_str)).await?;
+    assert_eq!(status, 202);
+    let trace = whole_trace(&receiver, "order", "process outbox.event.mail").await?;
 
     let root = trace.find("order", "POST /orders").context("the request's span")?;
     assert!(is_root(root), "the request continues its caller's trace");
     assert_eq!(root.span.kind, SpanKind::Server as i32);
 
-    let last = trace.find("order", "process outbox.event.stock").context("the last step's span")?;
+    let last = trace.find("order", "process outbox.event.mail").context("the last step's span")?;
     let ancestry = trace.ancestry(last).join("\n");
     let position = |label: &str| ancestry.lines().position(|line| line.starts_with(label));
     let mut at = 0;
     for step in [
+        "order: process outbox.event.mail",
+        "mailer: send outbox.event.mail",
+        "mailer: process outbox.event.order",
+        "pillion: outbox relay",
         "order: process outbox.event.stock",
         "pillion: outbox relay",
         "inventory: process outbox.event.payment",
@@ -152,6 +122,56 @@ async fn one_trace_spans_request_outbox_relay_and_every_service() -> Result<()> 
     assert_eq!(insert.service, "order");
     assert!(relay.span.start_time_unix_nano >= insert.span.start_time_unix_nano, "the relay begins at the commit");
     assert!(relay.span.end_time_unix_nano > relay.span.start_time_unix_nano);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_orchestrated_saga_is_one_trace_too_and_zipkins_headers_are_continued() -> Result<()> {
+    let receiver = OtlpReceiver::start().await?;
+    let saga = traced_saga(&receiver).await?;
+    let b3 = format!("b3: {TRACE_ID}-{CALLER_SPAN_ID}-1");
+    assert_eq!(place_order(&saga, "orchestrated", &[&b3]).await?, 202);
+    let trace = whole_trace(&receiver, "order", "process outbox.event.mail").await?;
+    for (service, name) in [
+        ("payment", "process outbox.event.payment-command"),
+        ("inventory", "process outbox.event.stock-command"),
+        ("mailer", "process outbox.event.mail-command"),
+    ] {
+        assert!(trace.find(service, name).is_some(), "{service}: {name}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_paused_database_answers_500_within_five_seconds_and_its_span_holds_the_timeout() -> Result<()> {
+    let receiver = OtlpReceiver::start().await?;
+    let postgres = Server::start().await?;
+    let port = postgres.url().rsplit_once(':').and_then(|(_, rest)| rest.split('/').next()?.parse().ok());
+    let proxy = Proxy::raw(([127, 0, 0, 1], port.context("a URL has a port")?).into()).await?;
+    let options = SagaOptions {
+        otlp_endpoint: Some(receiver.endpoint()),
+        detours: vec![("order", proxy.address().to_string())],
+        ..SagaOptions::default()
+    };
+    let saga = Saga::start(postgres, options).await?;
+    proxy.hold_requests(true);
+    let headers = caller();
+    let asked = std::time::Instant::now();
+    let status = place_order(&saga, "choreographed", &headers.each_ref().map(String::as_str)).await?;
+    let took = asked.elapsed();
+    assert_eq!(status, 500);
+    assert!(took.as_secs() < 5, "it took {took:?}");
+    let trace = whole_trace(&receiver, "order", "POST /orders").await?;
+    let span = trace.find("order", "POST /orders").context("the request's span")?;
+    assert_eq!(span.span.status.as_ref().map(|status| status.code), Some(2), "the span is an error");
+    let exceptions = span.span.events.iter().flat_map(|event| &event.attributes);
+    let texts: Vec<String> =
+        exceptions.filter_map(|attribute| Some(format!("{:?}", attribute.value.as_ref()?))).collect();
+    assert!(texts.iter().any(|text| text.contains("timeout")), "{texts:?}");
+
+    proxy.hold_requests(false);
+    let order_id = saga.place("choreographed", "ada", "bicycle").await?;
+    assert_eq!(saga.ended(&order_id).await?["saga"]["state"], "COMPLETED", "and goes on afterwards");
     Ok(())
 }
 

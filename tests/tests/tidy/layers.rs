@@ -51,7 +51,7 @@ const LAYERS: [Layer; 12] = [
     },
     Layer {
         folder: "examples/saga",
-        may: &[],
+        may: &["pillion-outbox"],
         never: &["pillion-broker", "pillion-cdc", "pillion-client", "pillion-trace-context", "pillion-wire"],
     },
 ];

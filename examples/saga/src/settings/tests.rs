@@ -22,6 +22,15 @@ fn migrate_is_a_flag_and_others_are_refused() {
 }
 
 #[test]
-fn missing_database_url_is_named() {
-    assert!(read(&[], &[]).unwrap_err().to_string().contains("DATABASE_URL"));
+fn missing_database_url_is_named_by_whoever_needs_one() {
+    let settings = read(&[], &[]).unwrap();
+    assert!(settings.required_database_url().unwrap_err().to_string().contains("DATABASE_URL"));
+}
+
+#[test]
+fn workers_are_bounded() {
+    assert_eq!(read(&[], &[("WORKERS", "8")]).unwrap().workers, 8);
+    for wrong in ["0", "65", "many"] {
+        assert!(read(&[], &[("WORKERS", wrong)]).unwrap_err().to_string().contains("WORKERS"), "{wrong}");
+    }
 }

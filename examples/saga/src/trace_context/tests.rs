@@ -41,26 +41,63 @@ fn last_header_of_a_name_counts() {
 }
 
 #[test]
-fn properties_text_holds_what_came_in_and_no_empty_tracestate() {
+fn what_came_in_goes_out_and_no_empty_tracestate() {
     let plain = remote([("traceparent", TRACEPARENT)]);
-    assert_eq!(as_properties(&plain).unwrap(), format!("traceparent={TRACEPARENT}"));
+    assert_eq!(fields(&plain), [("traceparent", TRACEPARENT.to_owned())]);
 
     let full = remote([("baggage", "tenant=acme"), ("tracestate", r"vendor=a\b"), ("traceparent", TRACEPARENT)]);
     assert_eq!(
-        as_properties(&full).unwrap(),
-        format!("traceparent={TRACEPARENT}\ntracestate=vendor=a\\\\b\nbaggage=tenant=acme")
+        fields(&full),
+        [
+            ("traceparent", TRACEPARENT.to_owned()),
+            ("tracestate", r"vendor=a\b".to_owned()),
+            ("baggage", "tenant=acme".to_owned())
+        ]
     );
 }
 
 #[test]
-fn no_span_makes_no_properties_text() {
-    assert_eq!(as_properties(&Context::new()), None);
-    assert_eq!(current_as_properties(), None);
+fn no_span_makes_no_headers() {
+    assert_eq!(fields(&Context::new()), []);
+    assert_eq!(current_fields(), []);
+    assert_eq!(to_keep(), "");
+    assert!(!kept("").span().span_context().is_valid());
     assert_eq!(current_trace_id(), None);
+}
+
+#[test]
+fn a_kept_context_is_read_back() {
+    let context = kept(&format!("traceparent: {TRACEPARENT}\nbaggage: tenant=acme"));
+    assert_eq!(fields(&context)[0], ("traceparent", TRACEPARENT.to_owned()));
+    assert_eq!(fields(&context)[1], ("baggage", "tenant=acme".to_owned()));
+}
+
+#[test]
+fn zipkins_headers_are_joined_unless_there_is_a_traceparent() {
+    let check = |headers: &[(&str, &str)], expected: Option<&str>| {
+        let fields = fields(&remote(headers.iter().copied()));
+        assert_eq!(fields.first().map(|(_, value)| value.as_str()), expected, "{headers:?}");
+    };
+    let trace = "0af7651916cd43dd8448eb211c80319c";
+    check(&[("b3", &format!("{trace}-b7ad6b7169203331-1"))], Some(TRACEPARENT));
+    check(&[("b3", &format!("{trace}-b7ad6b7169203331"))], Some(TRACEPARENT));
+    check(&[("b3", &format!("{trace}-b7ad6b7169203331-d-00f067aa0ba902b7"))], Some(TRACEPARENT));
+    check(
+        &[("B3", "8448eb211c80319c-b7ad6b7169203331-0")],
+        Some("00-00000000000000008448eb211c80319c-b7ad6b7169203331-00"),
+    );
+    check(&[("X-B3-TraceId", trace), ("X-B3-SpanId", "b7ad6b7169203331"), ("X-B3-Sampled", "1")], Some(TRACEPARENT));
+    let other = ("b3", "000000000000000000000000000000aa-00000000000000aa-1");
+    check(&[other, ("traceparent", TRACEPARENT)], Some(TRACEPARENT));
+    for malformed in ["0", "", "-", "0af7-b7ad6b7169203331-1", "0000000000000000-b7ad6b7169203331-1", "\u{e9}-\u{e9}-1"]
+    {
+        check(&[("b3", malformed)], None);
+    }
+    check(&[("X-B3-TraceId", trace)], None);
 }
 
 #[test]
 fn bad_tracestate_does_not_spoil_the_traceparent() {
     let context = remote([("traceparent", TRACEPARENT), ("tracestate", "no equals sign")]);
-    assert_eq!(as_properties(&context).unwrap(), format!("traceparent={TRACEPARENT}"));
+    assert_eq!(fields(&context), [("traceparent", TRACEPARENT.to_owned())]);
 }

@@ -6,6 +6,7 @@ fn event(key: &str, event_type: &str, committed_ms: i64) -> Event {
         partition: 0,
         offset: 0,
         key: key.to_owned(),
+        id: String::new(),
         event_type: event_type.to_owned(),
         trace_id: None,
         committed_ms,
@@ -21,8 +22,8 @@ fn check(types: &[(&str, i64)]) -> SagaCheck {
     check
 }
 
-const WHOLE: [(&str, i64); 4] =
-    [("OrderPlaced", 1), ("PaymentCompleted", 2), ("StockReserved", 3), ("OrderConfirmed", 4)];
+const WHOLE: [(&str, i64); 5] =
+    [("OrderPlaced", 1), ("PaymentCompleted", 2), ("StockReserved", 3), ("OrderConfirmed", 4), ("MailSent", 4)];
 
 #[test]
 fn every_event_once_in_order_is_right() {
@@ -33,10 +34,10 @@ fn every_event_once_in_order_is_right() {
 
 #[test]
 fn events_of_other_orders_do_not_count() {
-    let mut check = check(&WHOLE[..3]);
-    check.note(&event("8", "OrderConfirmed", 4));
+    let mut check = check(&WHOLE[..4]);
+    check.note(&event("8", "MailSent", 4));
     assert!(!check.is_complete());
-    assert!(check.verdict().unwrap_err().contains("missing OrderConfirmed"));
+    assert!(check.verdict().unwrap_err().contains("missing MailSent"));
 }
 
 #[test]
@@ -48,11 +49,29 @@ fn the_order_of_commits_counts_not_that_of_arrival() {
 
 #[test]
 fn what_is_wrong_is_said() {
-    let repeated = [WHOLE[0], WHOLE[1], WHOLE[1], WHOLE[2], WHOLE[3]];
+    let repeated = [WHOLE[0], WHOLE[1], WHOLE[1], WHOLE[2], WHOLE[3], WHOLE[4]];
     assert!(check(&repeated).verdict().unwrap_err().contains("repeated or out of order"));
 
-    let reversed = [("OrderPlaced", 1), ("PaymentCompleted", 3), ("StockReserved", 2), ("OrderConfirmed", 4)];
+    let mut reversed = WHOLE;
+    reversed[1].1 = 3;
+    reversed[2].1 = 2;
     assert!(check(&reversed).verdict().unwrap_err().contains("repeated or out of order"));
 
     assert!(check(&[]).verdict().unwrap_err().ends_with("saw nothing"));
+
+    let mut more = WHOLE.to_vec();
+    more.push(("OrderCancelled", 5));
+    assert!(check(&more).verdict().unwrap_err().contains("one too many"));
+}
+
+#[test]
+fn copies_are_counted_where_they_are_expected() {
+    let twice = || check(&WHOLE).copies(2..=2);
+    assert!(!twice().is_complete() && twice().verdict().unwrap_err().contains("missing OrderPlaced"));
+    let mut both = twice();
+    WHOLE.iter().for_each(|(event_type, at)| both.note(&event("7", event_type, *at)));
+    assert!(both.is_complete());
+    assert_eq!(both.verdict(), Ok(()));
+    both.note(&event("7", "MailSent", 9));
+    assert!(both.verdict().is_err());
 }

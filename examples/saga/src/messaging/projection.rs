@@ -1,0 +1,320 @@
+//! A consumer whose positions live in the database, beside what it builds from the records: both change in one
+//! transaction, so every record counts once, and a replay is a matter of setting the positions back.
+//!
+//! Invariant: what has been built is what the records below the positions say, at every moment, whoever has moved the
+//! positions and however often an instance was killed.
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use deadpool_postgres::Transaction;
+use rdkafka::consumer::{Consumer as _, StreamConsumer};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::message::Message;
+use rdkafka::{Offset, TopicPartitionList};
+use tokio::task::block_in_place;
+use tokio::time::timeout;
+use tokio_postgres::Row;
+use tokio_util::sync::CancellationToken;
+use tracing::instrument::WithSubscriber as _;
+use tracing::subscriber::NoSubscriber;
+use tracing::{Span, error, warn};
+
+use super::spans::{batch_span, process_span};
+use super::{Event, EventKind, event};
+use crate::database::{Database, begin, commit, execute, query};
+use crate::topics;
+use crate::traced::Traced as _;
+
+/// The table of the positions, which belongs into the service's schema.
+pub const POSITIONS_TABLE: &str = include_str!("../../sql/positions.sql");
+
+/// Records of one transaction at most: as many as a span may have links.
+const BATCH_MAX: usize = super::LINKS_MAX;
+
+const METADATA_LIMIT: Duration = Duration::from_secs(5);
+
+/// How long nothing may come before it is looked whether somebody has moved the positions.
+const IDLE_LIMIT: Duration = Duration::from_secs(1);
+
+/// After an error, before it is read on from the positions in the database.
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
+
+/// What is read, and where the positions are kept.
+#[derive(Clone, Copy)]
+pub struct Projection<'a> {
+    /// `host:port[,host:port…]`
+    pub bootstrap_servers: &'a str,
+    /// The service's name. It is no consumer group: every instance reads every partition, and passes over a record that
+    /// another one was quicker with.
+    pub name: &'static str,
+    /// The events; others on the same topics are passed over. Topics are made when they do not exist; partitions that
+    /// are added to them later are read after a restart.
+    pub events: &'a [EventKind],
+    /// Holds the positions.
+    pub database: &'a Database,
+}
+
+/// The offset to be read next, by topic and partition.
+type Positions = BTreeMap<(String, i32), i64>;
+
+/// When reading ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Never,
+    OfTopic,
+}
+
+/// Events that are acted upon together.
+#[derive(Default)]
+struct Batch {
+    /// In the order of their partition; those of several partitions in no order at all.
+    events: Vec<Event>,
+    /// Positions behind all that was read, whatever it was.
+    behind: Positions,
+    count: usize,
+}
+
+/// What the client has said beside records.
+#[derive(Default)]
+struct Said {
+    /// Partitions whose end was reached.
+    ended: HashSet<i32>,
+    /// Errors since the last record: it recovers by itself, and repeats them until then.
+    complaints: Vec<Option<RDKafkaErrorCode>>,
+}
+
+impl Projection<'_> {
+    /// Calls `build` with the next records, until `stop`. It runs in the transaction that moves the positions: an error
+    /// undoes both, and the records come again.
+    ///
+    /// # Errors
+    /// When the client refuses its configuration. An unreachable broker or database is waited for.
+    pub async fn follow(
+        &self,
+        stop: &CancellationToken,
+        build: impl AsyncFn(&Transaction<'_>, &[Event]) -> Result<()>,
+    ) -> Result<()> {
+        stop.run_until_cancelled(self.read(&self.topics(), End::Never, &build)).await.unwrap_or(Ok(()))
+    }
+
+    /// The same, until the end of each topic was reached.
+    ///
+    /// # Errors
+    /// As [`Projection::follow`].
+    pub async fn catch_up(
+        &self,
+        stop: &CancellationToken,
+        build: impl AsyncFn(&Transaction<'_>, &[Event]) -> Result<()>,
+    ) -> Result<()> {
+        // One after the other: the client tells a partition's end by its number alone.
+        for topic in self.topics() {
+            stop.run_until_cancelled(self.read(&[topic], End::OfTopic, &build)).await.unwrap_or(Ok(()))?;
+        }
+        Ok(())
+    }
+
+    fn topics(&self) -> Vec<String> {
+        let mut topics: Vec<String> = self.events.iter().map(|kind| kind.topic()).collect();
+        topics.sort();
+        topics.dedup();
+        topics
+    }
+
+    async fn read(
+        &self,
+        topics: &[String],
+        end: End,
+        build: &impl AsyncFn(&Transaction<'_>, &[Event]) -> Result<()>,
+    ) -> Result<()> {
+        let consumer: StreamConsumer = topics::client(self.bootstrap_servers)
+            .set("client.id", self.name)
+            // The client asks for one; nothing is committed to it.
+            .set("group.id", self.name)
+            .set("enable.auto.commit", "false")
+            .set("enable.partition.eof", if end == End::OfTopic { "true" } else { "false" })
+            .set("isolation.level", "read_committed")
+            .set("auto.offset.reset", "earliest")
+            // A partition that joins a running fetch waits for it to end, and one that failed waits for the backoff.
+            .set("fetch.wait.max.ms", "100")
+            .set("fetch.error.backoff.ms", "100")
+            .create()?;
+        topics::create(self.bootstrap_servers, topics).await?;
+        while let Err(error) = self.read_on(&consumer, topics, end, build).await {
+            error!(error = %format_args!("{error:#}"), "reading on from the positions in the database");
+            tokio::time::sleep(RETRY_PAUSE).await;
+        }
+        Ok(())
+    }
+
+    /// From the positions in the database until the end, if there is one.
+    async fn read_on(
+        &self,
+        consumer: &StreamConsumer,
+        topics: &[String],
+        end: End,
+        build: &impl AsyncFn(&Transaction<'_>, &[Event]) -> Result<()>,
+    ) -> Result<()> {
+        let partitions = partitions(consumer, topics)?;
+        let mut positions = self.positions(&partitions).await?;
+        assign(consumer, &positions)?;
+        let mut said = Said::default();
+        while end == End::Never || said.ended.len() < partitions.len() {
+            let is_ours = match timeout(IDLE_LIMIT, self.next_batch(consumer, &mut said)).await {
+                Ok(batch) if batch.count == 0 => true,
+                Ok(batch) => {
+                    let is_ours = self.advance(&positions, &batch, build).traced(self.span(&batch)).await?;
+                    if is_ours {
+                        positions.extend(batch.behind);
+                    }
+                    is_ours
+                }
+                // Looking is not worth a span.
+                Err(_) => self.still_at(&positions).with_subscriber(NoSubscriber::default()).await?,
+            };
+            if !is_ours {
+                positions = self.positions(&partitions).await?;
+                said.ended.clear();
+                assign(consumer, &positions)?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn still_at(&self, positions: &Positions) -> Result<bool> {
+        let connection = self.database.connection().await?;
+        let rows = query(&connection, "SELECT topic, partition, next_offset FROM positions", &[]).await?;
+        Ok(read_positions(&rows)?.iter().all(|(key, offset)| positions.get(key).is_none_or(|here| here == offset)))
+    }
+
+    /// `false`, and nothing has changed, when somebody else has moved the positions: another instance, or a rebuild.
+    async fn advance(
+        &self,
+        positions: &Positions,
+        batch: &Batch,
+        build: &impl AsyncFn(&Transaction<'_>, &[Event]) -> Result<()>,
+    ) -> Result<bool> {
+        let mut connection = self.database.connection().await?;
+        let transaction = begin(&mut connection).await?;
+        let lock = "SELECT topic, partition, next_offset FROM positions ORDER BY topic, partition FOR UPDATE";
+        let locked = read_positions(&query(&transaction, lock, &[]).await?)?;
+        if locked.iter().any(|(key, offset)| positions.get(key).is_some_and(|here| here != offset)) {
+            return Ok(false);
+        }
+        build(&transaction, &batch.events).await?;
+        let (topics, partitions): (Vec<&str>, Vec<i32>) =
+            batch.behind.keys().map(|(topic, partition)| (topic.as_str(), *partition)).unzip();
+        let offsets: Vec<i64> = batch.behind.values().copied().collect();
+        let advance = "UPDATE positions SET next_offset = behind.next_offset
+             FROM unnest($1::text[], $2::integer[], $3::bigint[]) AS behind (topic, partition, next_offset)
+             WHERE positions.topic = behind.topic AND positions.partition = behind.partition";
+        execute(&transaction, advance, &[&topics, &partitions, &offsets]).await?;
+        commit(transaction).await?;
+        Ok(true)
+    }
+
+    async fn positions(&self, partitions: &[(String, i32)]) -> Result<Positions> {
+        let connection = self.database.connection().await?;
+        let (topics, numbers): (Vec<&str>, Vec<i32>) =
+            partitions.iter().map(|(topic, partition)| (topic.as_str(), *partition)).unzip();
+        let begin = "INSERT INTO positions (topic, partition, next_offset)
+             SELECT topic, partition, 0 FROM unnest($1::text[], $2::integer[]) AS new (topic, partition)
+             ON CONFLICT DO NOTHING";
+        execute(&connection, begin, &[&topics, &numbers]).await?;
+        let rows = query(&connection, "SELECT topic, partition, next_offset FROM positions", &[]).await?;
+        let mut positions = read_positions(&rows)?;
+        positions.retain(|key, _| partitions.contains(key));
+        Ok(positions)
+    }
+
+    /// Waits for a record or the end of a partition, and takes along what has already arrived.
+    async fn next_batch(&self, consumer: &StreamConsumer, said: &mut Said) -> Batch {
+        let mut batch = Batch::default();
+        let mut received = consumer.recv().await;
+        loop {
+            match received {
+                Ok(message) => {
+                    said.complaints.clear();
+                    self.take(&mut batch, &message);
+                }
+                Err(KafkaError::PartitionEOF(partition)) => {
+                    said.ended.insert(partition);
+                }
+                Err(error) if said.complaints.contains(&error.rdkafka_error_code()) => (),
+                Err(error) => {
+                    warn!("kafka: {error}");
+                    said.complaints.push(error.rdkafka_error_code());
+                }
+            }
+            if batch.count == BATCH_MAX {
+                return batch;
+            }
+            match timeout(Duration::ZERO, consumer.recv()).await {
+                Ok(next) => received = next,
+                Err(_) => return batch,
+            }
+        }
+    }
+
+    fn take(&self, batch: &mut Batch, record: &impl Message) {
+        batch.behind.insert((record.topic().to_owned(), record.partition()), record.offset() + 1);
+        batch.count += 1;
+        match event::read(record, self.events) {
+            Ok(event) => batch.events.extend(event),
+            // No later attempt can read it; it stays in the topic.
+            Err(error) => {
+                let (topic, partition, offset) = (record.topic(), record.partition(), record.offset());
+                error!("passing over {topic}-{partition} at offset {offset}: {error:#}");
+            }
+        }
+    }
+
+    /// An event alone continues its trace; several have no trace in common.
+    fn span(&self, batch: &Batch) -> Span {
+        match batch.events.as_slice() {
+            [] => Span::none(),
+            [event] => process_span(self.name, event),
+            events => {
+                let mut topics: Vec<&str> = batch.behind.keys().map(|(topic, _)| topic.as_str()).collect();
+                topics.dedup();
+                batch_span(self.name, &topics.join(","), events.iter())
+            }
+        }
+    }
+}
+
+/// Sets the positions back to the beginning, in the transaction that empties what was built.
+///
+/// # Errors
+/// When the database refuses or does not answer in time.
+pub async fn rewind(transaction: &Transaction<'_>) -> Result<()> {
+    execute(transaction, "UPDATE positions SET next_offset = 0", &[]).await?;
+    Ok(())
+}
+
+fn read_positions(rows: &[Row]) -> Result<Positions> {
+    let position = |row: &Row| Ok(((row.try_get("topic")?, row.try_get("partition")?), row.try_get("next_offset")?));
+    rows.iter().map(position).collect()
+}
+
+fn partitions(consumer: &StreamConsumer, topics: &[String]) -> Result<Vec<(String, i32)>> {
+    let mut partitions = Vec::new();
+    for topic in topics {
+        let metadata = block_in_place(|| consumer.fetch_metadata(Some(topic), METADATA_LIMIT))
+            .with_context(|| format!("the broker does not tell the partitions of {topic}"))?;
+        let listed = metadata.topics().iter().flat_map(|topic| topic.partitions());
+        let before = partitions.len();
+        partitions.extend(listed.map(|partition| (topic.clone(), partition.id())));
+        anyhow::ensure!(partitions.len() > before, "topic {topic} has no partitions yet");
+    }
+    Ok(partitions)
+}
+
+fn assign(consumer: &StreamConsumer, positions: &Positions) -> Result<()> {
+    let mut assignment = TopicPartitionList::new();
+    for ((topic, partition), offset) in positions {
+        assignment.add_partition_offset(topic, *partition, Offset::Offset(*offset))?;
+    }
+    Ok(consumer.assign(&assignment)?)
+}
