@@ -18,8 +18,6 @@ use super::flags::ClusterFlags;
 use super::process::{self, Kind};
 use super::produce::{AcksFlag, Codec};
 
-pub(super) use figures::Figures;
-
 /// Measure produce, fetch, round trips and an outbox's way, against any Kafka cluster
 #[derive(Debug, Args)]
 #[command(after_help = "\
