@@ -1,19 +1,23 @@
 //! Dead letters read back, and their rows written to the outbox again once they are mended.
 //!
 //! A row is written as a service would write it: it goes through the log, the router and the rules of delivery like any
-//! other, with the id it had. Postgres itself reads the columns' texts (`jsonb_populate_record`), so that nothing is
-//! known here of types. What is still in the table under the same id is replaced in the same transaction.
+//! other, with the id it had. Postgres itself reads the columns' texts, each cast to its column's type: a JSON column's
+//! text is parsed, which `jsonb_populate_record` would take for a JSON string. What is still in the table under the same
+//! id is replaced in the same transaction.
 //!
 //! **Invariant:** a dead letter is a record, and records come from anyone: rows are written to the connector's own
 //! outbox tables only.
 
+use std::collections::HashMap;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
+use tokio_postgres::Client;
 
 use crate::config::ConnectorConfig;
 use crate::control::{Control, ControlError};
-use crate::quoting::identifier;
+use crate::quoting::{identifier, literal};
 
 #[cfg(test)]
 mod tests;
@@ -118,9 +122,10 @@ pub async fn write_back(config: &ConnectorConfig, letter: &DeadLetter) -> Result
     let row = letter.row.as_ref().filter(|row| !row.is_empty()).ok_or(WriteBackError::NoRow)?;
     let table = config.tables.iter().find(|table| table.to_string() == letter.table);
     let table = table.ok_or_else(|| WriteBackError::ForeignTable(letter.table.clone()))?.quoted();
-    let (delete, insert) = statements(&table, &config.router.event_id, row);
-    let document = Value::Object(row.clone()).to_string();
     let client = control.client();
+    let types = column_types(client, &table).await?;
+    let (delete, insert) = statements(&table, &config.router.event_id, row, &types)?;
+    let document = Value::Object(row.clone()).to_string();
     client.batch_execute("begin").await?;
     let replaced = client.execute(&delete, &[&document]).await?;
     client.execute(&insert, &[&document]).await?;
@@ -128,12 +133,30 @@ pub async fn write_back(config: &ConnectorConfig, letter: &DeadLetter) -> Result
     Ok(replaced > 0)
 }
 
-fn statements(table: &str, id: &str, row: &Map<String, Value>) -> (String, String) {
+/// Each column's type as SQL writes it, by its name.
+async fn column_types(client: &Client, table: &str) -> Result<HashMap<String, String>, WriteBackError> {
+    let query = "select attname::text, format_type(atttypid, atttypmod) from pg_attribute
+        where attrelid = $1::text::regclass and attnum > 0 and not attisdropped";
+    let rows = client.query(query, &[&table]).await?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+}
+
+/// DELETE and INSERT, each with the row as its one parameter.
+fn statements(
+    table: &str,
+    id: &str,
+    row: &Map<String, Value>,
+    types: &HashMap<String, String>,
+) -> Result<(String, String), WriteBackError> {
+    let value = |name: &str| {
+        let kind = types.get(name).ok_or_else(|| WriteBackError::NoColumn(name.to_owned()))?;
+        Ok::<_, WriteBackError>(format!("($1::text::jsonb ->> {})::{kind}", literal(name)))
+    };
     let columns: Vec<String> = row.keys().map(|name| identifier(name)).collect();
-    let (columns, id) = (columns.join(", "), identifier(id));
-    let source = format!("jsonb_populate_record(null::{table}, $1::text::jsonb)");
-    (
-        format!("delete from {table} where {id} in (select {id} from {source})"),
-        format!("insert into {table} ({columns}) overriding system value select {columns} from {source}"),
-    )
+    let values = row.keys().map(|name| value(name)).collect::<Result<Vec<_>, _>>()?;
+    let (columns, values) = (columns.join(", "), values.join(", "));
+    Ok((
+        format!("delete from {table} where {} = {}", identifier(id), value(id)?),
+        format!("insert into {table} ({columns}) overriding system value values ({values})"),
+    ))
 }

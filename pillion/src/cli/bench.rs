@@ -12,13 +12,11 @@ mod topic;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use pillion_client::{Client, ProducerConfig};
+use pillion_client::ProducerConfig;
 
 use super::flags::ClusterFlags;
 use super::process::{self, Kind};
 use super::produce::{AcksFlag, Codec};
-
-pub(super) use figures::Figures;
 
 /// Measure produce, fetch, round trips and an outbox's way, against any Kafka cluster
 #[derive(Debug, Args)]
@@ -121,37 +119,29 @@ impl Produce {
             compression: self.compression.into(),
             ..ProducerConfig::default()
         };
-        let client = self.cluster.connect().await?;
-        let figures = topic::with(&client, self.load.partitions, async |client, topic| {
+        let figures = topic::with(&self.cluster, self.load.partitions, async |client, topic| {
             produce::measure(client, topic, self.records, self.load.size, config).await
         });
-        report(client.clone(), figures.await, self.load.json).await
+        figures.await?.write(self.load.json)
     }
 }
 
 impl Fetch {
     async fn measure(self) -> Result<()> {
-        let client = self.cluster.connect().await?;
-        let figures = topic::with(&client, self.load.partitions, async |client, topic| {
+        let figures = topic::with(&self.cluster, self.load.partitions, async |client, topic| {
             produce::measure(client, topic, self.records, self.load.size, ProducerConfig::default()).await?;
             fetch::measure(client, topic, self.records, self.load.size).await
         });
-        report(client.clone(), figures.await, self.load.json).await
+        figures.await?.write(self.load.json)
     }
 }
 
 impl RoundTrip {
     async fn measure(self) -> Result<()> {
         let config = ProducerConfig { acks: self.acks.into(), ..ProducerConfig::default() };
-        let client = self.cluster.connect().await?;
-        let figures = topic::with(&client, self.load.partitions, async |client, topic| {
+        let figures = topic::with(&self.cluster, self.load.partitions, async |client, topic| {
             round_trip::measure(client, topic, self.records, self.load.size, config).await
         });
-        report(client.clone(), figures.await, self.load.json).await
+        figures.await?.write(self.load.json)
     }
-}
-
-async fn report(client: Client, figures: Result<Figures>, is_json: bool) -> Result<()> {
-    client.shutdown().await;
-    figures?.write(is_json)
 }

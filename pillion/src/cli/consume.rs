@@ -39,7 +39,7 @@ Examples:
 
 Format (-f), as in kcat: %s value, %S its length, %R its length as four bytes, %k key,
 %K its length, %t topic, %p partition, %o offset, %T timestamp in ms, %h headers, %% a percent
-sign; \\n, \\t, \\r, \\xHH, and any other sign for itself.
+sign; \\n, \\t, \\r, \\x41 and \\65 for A, and any other sign for itself.
 A null key or value prints nothing; its length is -1.")]
 pub(super) struct Arguments {
     /// Topics to read

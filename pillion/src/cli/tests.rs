@@ -196,6 +196,7 @@ fn what_prints_something_prints_json_too() {
         "outbox prune",
         "outbox republish",
         "dead-letter replay",
+        "health",
         "topic create",
         "topic alter",
         "topic delete-records",

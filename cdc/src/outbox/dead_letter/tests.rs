@@ -16,13 +16,16 @@ fn a_dead_letter_is_read_and_mended() {
 }
 
 #[test]
-fn names_of_columns_are_quoted() {
-    let row = Map::from_iter([("a\"b".to_owned(), Value::Null)]);
-    let (delete, insert) = statements("\"s\".\"t\"", "id", &row);
+fn names_of_columns_are_quoted_and_their_texts_cast() {
+    let row = Map::from_iter([("a\"b".to_owned(), Value::Null), ("id".to_owned(), Value::from("7"))]);
+    let types = HashMap::from([("a\"b".to_owned(), "jsonb".to_owned()), ("id".to_owned(), "uuid".to_owned())]);
+    let (delete, insert) = statements("\"s\".\"t\"", "id", &row, &types).unwrap();
+    assert_eq!(delete, "delete from \"s\".\"t\" where \"id\" = ($1::text::jsonb ->> 'id')::uuid");
     assert!(
-        insert.contains("(\"a\"\"b\")") && delete.starts_with("delete from \"s\".\"t\" where \"id\" in"),
+        insert.contains("(\"a\"\"b\", \"id\")") && insert.contains("($1::text::jsonb ->> 'a\"b')::jsonb"),
         "{insert}"
     );
+    assert!(matches!(statements("t", "id", &row, &HashMap::new()), Err(WriteBackError::NoColumn(_))));
 }
 
 #[tokio::test]

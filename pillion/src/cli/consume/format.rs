@@ -1,9 +1,10 @@
 //! kcat's format strings: `%o %k %h %s\n`.
 //!
-//! The escapes are kcat's: `\n`, `\t`, `\r`, `\xHH` and any other character for itself. Bytes of keys and values are
-//! written as they are.
+//! The escapes are kcat's: `\n`, `\t`, `\r`, `\xHH`, `\65`, and any other character for itself. Bytes of keys and values
+//! are written as they are.
 
 use std::io::{self, Write};
+use std::iter::Peekable;
 use std::str::FromStr;
 
 use pillion_client::ConsumedRecord;
@@ -35,7 +36,7 @@ impl FromStr for Format {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut parts = Vec::new();
-        let mut bytes = text.bytes();
+        let mut bytes = text.bytes().peekable();
         while let Some(byte) = bytes.next() {
             let part = match byte {
                 b'%' => directive(bytes.next())?,
@@ -66,23 +67,28 @@ fn directive(letter: Option<u8>) -> Result<Part, String> {
     })
 }
 
-fn escape(bytes: &mut std::str::Bytes<'_>) -> Result<u8, String> {
+/// What follows a backslash. Numbers are read as C reads them: `\65` is decimal, `\0101` octal, `\x41` hexadecimal, as
+/// many digits as there are, and of a larger number its last byte.
+fn escape(bytes: &mut Peekable<std::str::Bytes<'_>>) -> Result<u8, String> {
+    let digits = |bytes: &mut Peekable<std::str::Bytes<'_>>, radix: u32, first: u32| {
+        let mut number = first;
+        while let Some(digit) = bytes.peek().and_then(|byte| char::from(*byte).to_digit(radix)) {
+            // Only the last byte counts, so nothing above it needs to be kept.
+            number = (number * radix + digit) % 256;
+            bytes.next();
+        }
+        u8::try_from(number).unwrap_or_default()
+    };
     Ok(match bytes.next() {
         Some(b'n') => b'\n',
         Some(b't') => b'\t',
         Some(b'r') => b'\r',
-        Some(b'x') => {
-            let mut digit = || bytes.next().and_then(|byte| char::from(byte).to_digit(16));
-            let wrong = || "after \\x come two hexadecimal digits".to_owned();
-            let (high, low) = (digit().ok_or_else(wrong)?, digit().ok_or_else(wrong)?);
-            u8::try_from(high * 16 + low).map_err(|_| wrong())?
-        }
-        Some(other) if other.is_ascii_alphanumeric() => {
-            return Err(format!(
-                "\\{} stands for nothing; after \\ comes n, t, r, x and two digits, or a sign",
-                char::from(other)
-            ));
-        }
+        Some(b'x') => match bytes.peek().is_some_and(u8::is_ascii_hexdigit) {
+            true => digits(bytes, 16, 0),
+            false => return Err("after \\x come hexadecimal digits".to_owned()),
+        },
+        Some(b'0') => digits(bytes, 8, 0),
+        Some(digit @ b'1'..=b'9') => digits(bytes, 10, u32::from(digit - b'0')),
         Some(other) => other,
         None => return Err("a \\ at the end stands for nothing; see --help".to_owned()),
     })

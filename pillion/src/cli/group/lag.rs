@@ -110,22 +110,27 @@ async fn described(admin: &Admin, group_id: &str) -> Result<(GroupDescription, b
 
 /// Where the logs begin and end; a topic that is gone has neither.
 async fn add_logs(admin: &Admin, partitions: &mut [PartitionLag]) -> Result<()> {
-    let mut logs: BTreeMap<String, Option<(Vec<Option<i64>>, Vec<Option<i64>>)>> = BTreeMap::new();
+    let mut logs: BTreeMap<String, Option<Bounds>> = BTreeMap::new();
     for partition in partitions {
         if !logs.contains_key(&partition.topic) {
             let bounds = bounds(admin, &partition.topic).await?;
             logs.insert(partition.topic.clone(), bounds);
         }
-        let Some(Some((starts, ends))) = logs.get(&partition.topic) else { continue };
+        let Some(Some(Bounds { starts, ends })) = logs.get(&partition.topic) else { continue };
         let at = |offsets: &[Option<i64>]| *usize::try_from(partition.partition).ok().and_then(|at| offsets.get(at))?;
         (partition.start, partition.end) = (at(starts), at(ends));
     }
     Ok(())
 }
 
-/// Log start offsets and high watermarks of a topic's partitions; `None` when it is gone.
-#[allow(clippy::type_complexity)]
-async fn bounds(admin: &Admin, topic: &str) -> Result<Option<(Vec<Option<i64>>, Vec<Option<i64>>)>, AdminError> {
+/// Log start offsets and high watermarks of a topic's partitions.
+struct Bounds {
+    starts: Vec<Option<i64>>,
+    ends: Vec<Option<i64>>,
+}
+
+/// Those of a topic; `None` when it is gone.
+async fn bounds(admin: &Admin, topic: &str) -> Result<Option<Bounds>, AdminError> {
     let is_gone = |code: Option<ErrorCode>| code == Some(ErrorCode::UnknownTopicOrPartition);
     match admin.describe_topics(&[topic.to_owned()]).await {
         Ok(_) => {}
@@ -135,5 +140,5 @@ async fn bounds(admin: &Admin, topic: &str) -> Result<Option<(Vec<Option<i64>>, 
     let offsets = |listed: Vec<pillion_client::ListedOffset>| listed.into_iter().map(|one| one.offset).collect();
     let starts = admin.list_offsets(topic, Offset::Earliest).await?;
     let ends = admin.list_offsets(topic, Offset::Latest).await?;
-    Ok(Some((offsets(starts), offsets(ends))))
+    Ok(Some(Bounds { starts: offsets(starts), ends: offsets(ends) }))
 }

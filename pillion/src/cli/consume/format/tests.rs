@@ -34,9 +34,26 @@ fn every_directive_prints_its_part_with_bytes_unchanged() {
     assert_eq!(printed("\\x00\\x1F\\xfe\\-%R"), b"\x00\x1f\xfe-\xff\xff\xff\xff");
 }
 
+/// Each of these was seen to be kcat's answer.
+#[test]
+fn escapes_are_read_as_kcat_reads_them() {
+    for (format, expected) in [
+        ("\\65|", &b"A|"[..]),
+        ("\\101|", b"e|"),
+        ("\\x4|", b"\x04|"),
+        ("\\x414|", b"\x14|"),
+        ("\\065x", b"5x"),
+        ("\\9|", b"\x09|"),
+        ("x\\qy", b"xqy"),
+        ("x\\\\y", b"x\\y"),
+    ] {
+        assert_eq!(printed(format), expected, "{format}");
+    }
+}
+
 #[test]
 fn an_unknown_directive_is_refused() {
-    for format in ["%", "%q", "\\", "\\q", "\\x", "\\x1", "\\xgg"] {
+    for format in ["%", "%q", "\\", "\\x", "\\xgg"] {
         assert!(format.parse::<Format>().is_err(), "{format}");
     }
 }
