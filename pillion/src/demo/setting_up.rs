@@ -11,7 +11,7 @@ use pillion_client::{Assignment, Client, ClientConfig, Consumer, ConsumerConfig,
 use tokio_postgres::NoTls;
 
 use super::detour::Detour;
-use super::fault::Fault;
+use super::fault::{self, Fault};
 use super::services::{PROGRAMS, Programs, ServiceProgram, Services, Surroundings};
 use super::{DemoOptions, TraceAddress};
 use crate::config::{Configuration, NamedConnector};
@@ -119,7 +119,7 @@ pub(super) async fn set_up(started: &mut Started, options: DemoOptions, programs
         database_urls: database_urls.clone(),
         bootstrap_servers: String::new(),
         log_directory: directory.clone(),
-        variables: options.fault.map(Fault::variables).unwrap_or_default().to_vec(),
+        variables: fault::variables(options.fault).to_vec(),
         traces: options.traces,
     };
     let detour = match options.fault.and_then(Fault::detour) {

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::event::Event;
 use super::faults;
 use super::http;
-use super::services::FRONT;
 use super::saga_check::{IS_COMPENSATED, IS_LED, SUCCEEDS, SagaCheck};
+use super::services::FRONT;
 use super::setting_up::{Stage, Started};
 
 /// What a saga that has ended is called.
