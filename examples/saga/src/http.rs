@@ -17,10 +17,11 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument as _, error, info_span};
+use tracing::{Instrument as _, Span, error, info_span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 use crate::trace_context;
+use crate::traced::record_exception;
 
 pub use client::{Answer, HttpClient};
 
@@ -101,6 +102,8 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         error!(error = %format_args!("{:#}", self.0));
+        // A handler runs in the request's span.
+        record_exception(&Span::current(), &self.0);
         let body = json!({ "error": "the request could not be carried out, see the service's log" });
         (StatusCode::INTERNAL_SERVER_ERROR, Json(body)).into_response()
     }

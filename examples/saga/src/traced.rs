@@ -30,7 +30,8 @@ where
 {
 }
 
-fn record_exception(span: &Span, error: &anyhow::Error) {
+/// Marks a span red, with the error's text as its exception.
+pub fn record_exception(span: &Span, error: &anyhow::Error) {
     let message = format!("{error:#}");
     span.add_event("exception", vec![KeyValue::new("exception.message", message.clone())]);
     span.set_status(Status::error(message));

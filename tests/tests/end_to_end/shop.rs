@@ -123,7 +123,8 @@ async fn a_paused_database_is_a_500_within_five_seconds_and_a_red_span_with_the_
             let exception = span.span.events.iter().find(|event| event.name == "exception")?;
             is_error.then(|| format!("{:?}", exception.attributes))
         };
-        let all = [("customer", "POST /customers"), ("storefront", "POST /customers")].map(|(service, name)| failed(service, name));
+        let all = [("customer", "POST /customers"), ("storefront", "POST /customers")]
+            .map(|(service, name)| failed(service, name));
         Ok(all.into_iter().collect::<Option<Vec<String>>>())
     });
     let exceptions = failed.await.with_context(|| shop.log())?;
@@ -138,9 +139,9 @@ async fn a_paused_database_is_a_500_within_five_seconds_and_a_red_span_with_the_
 async fn publish(shop: &Shop, topic: &str, key: &str, event_type: &str, payload: &Value) -> Result<(i32, i64)> {
     let producer: FutureProducer = ClientConfig::new().set("bootstrap.servers", shop.address(BROKER)).create()?;
     let id = Uuid::new_v4().to_string();
-    let headers = [("id", id.as_str()), ("type", event_type)].into_iter().fold(OwnedHeaders::new(), |headers, (key, value)| {
-        headers.insert(Header { key, value: Some(value) })
-    });
+    let headers = [("id", id.as_str()), ("type", event_type)]
+        .into_iter()
+        .fold(OwnedHeaders::new(), |headers, (key, value)| headers.insert(Header { key, value: Some(value) }));
     let payload = payload.to_string();
     let record = FutureRecord::to(topic).key(key).payload(&payload).headers(headers);
     let sent = producer.send(record, Duration::from_secs(10)).await.map_err(|(error, _)| error)?;
@@ -175,9 +176,7 @@ async fn points_are_granted_once_void_events_change_nothing_and_a_replay_gives_t
     shows(&shop, &points, "/version", &json!(2)).await?;
 
     // Decided upon an account that has moved on; for a cause that was granted; and one that counts.
-    let grant = |version: i64, cause: &str| {
-        json!({ "customer": customer, "points": 7, "balance": 606, "version": version, "cause": cause })
-    };
+    let grant = |version: i64, cause: &str| json!({ "customer": customer, "points": 7, "balance": 606, "version": version, "cause": cause });
     let topic = "outbox.event.loyalty";
     for void in [grant(2, &Uuid::new_v4().to_string()), grant(1, &Uuid::new_v4().to_string()), grant(3, &customer)] {
         let at = publish(&shop, topic, &customer, "PointsGranted", &void).await?;
@@ -216,7 +215,8 @@ async fn the_history_shows_every_order_in_whatever_order_events_come_and_a_repla
     for order in ended.await.with_context(|| shop.log())? {
         let is_good = good.iter().any(|id| order["orderId"] == id.as_str());
         assert_ne!(is_good, bad.iter().any(|id| order["orderId"] == id.as_str()));
-        let expected = if is_good { ["CONFIRMED", "COMPLETED", "RESERVED"] } else { ["CANCELLED", "REFUNDED", "UNAVAILABLE"] };
+        let expected =
+            if is_good { ["CONFIRMED", "COMPLETED", "RESERVED"] } else { ["CANCELLED", "REFUNDED", "UNAVAILABLE"] };
         assert_eq!([&order["state"], &order["payment"], &order["stock"]], expected, "{order}");
         assert_eq!(order["reason"].is_string(), !is_good, "{order}");
     }

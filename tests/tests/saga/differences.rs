@@ -28,9 +28,8 @@ async fn order(shop: &Shop, sku: &str, style: &str) -> Result<String> {
 }
 
 async fn settled(shop: &Shop) -> Result<()> {
-    let agreed = wait_for("the services to agree", || async {
-        Ok((reconcile(shop, &[]).await?.1 == Some(0)).then_some(()))
-    });
+    let agreed =
+        wait_for("the services to agree", || async { Ok((reconcile(shop, &[]).await?.1 == Some(0)).then_some(())) });
     agreed.await.with_context(|| shop.log())
 }
 
@@ -93,9 +92,8 @@ async fn a_stuck_saga_is_resumed_and_what_only_a_person_can_decide_is_left_alone
     let (shop, _mails) = open().await?;
     let id = order(&shop, "bicycle", "orchestrated").await?;
     settled(&shop).await?;
-    let stuck = format!(
-        "UPDATE orders.sagas SET state = 'STARTED', mail = 'ASKED', is_parked = true WHERE order_id = '{id}'"
-    );
+    let stuck =
+        format!("UPDATE orders.sagas SET state = 'STARTED', mail = 'ASKED', is_parked = true WHERE order_id = '{id}'");
     is_mended(&shop, "saga-stuck", "order", &stuck).await?;
 
     let refunded = format!("UPDATE payments.payments SET state = 'REFUNDED' WHERE order_id = '{id}'");

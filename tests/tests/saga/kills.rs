@@ -34,7 +34,16 @@ const POSTGRES: &str = "postgres";
 
 /// Everybody.
 pub(crate) const VICTIMS: [&str; 11] = [
-    "order", "payment", "inventory", "mailer", BROKER, CONNECTOR, POSTGRES, "loyalty", "history", "customer",
+    "order",
+    "payment",
+    "inventory",
+    "mailer",
+    BROKER,
+    CONNECTOR,
+    POSTGRES,
+    "loyalty",
+    "history",
+    "customer",
     "storefront",
 ];
 

@@ -34,7 +34,10 @@ pub fn is_passing(error: &anyhow::Error) -> bool {
                 None => error.is_closed() || is_io(error),
             };
         }
-        cause.is::<rdkafka::error::KafkaError>() || cause.is::<NoAnswer>() || cause.is::<PoolError>() || cause.is::<Conflict>()
+        cause.is::<rdkafka::error::KafkaError>()
+            || cause.is::<NoAnswer>()
+            || cause.is::<PoolError>()
+            || cause.is::<Conflict>()
     })
 }
 

@@ -47,13 +47,7 @@ impl Producer {
     ///
     /// # Errors
     /// When the broker does not take it within ten seconds; it may have it all the same.
-    pub async fn publish(
-        &self,
-        id: Uuid,
-        kind: EventKind,
-        key: &str,
-        payload: &impl Serialize,
-    ) -> Result<(i32, i64)> {
+    pub async fn publish(&self, id: Uuid, kind: EventKind, key: &str, payload: &impl Serialize) -> Result<(i32, i64)> {
         let payload = serde_json::to_vec(payload)?;
         let headers = [("id", id.to_string()), ("type", kind.name.to_owned())];
         self.send(&kind.topic(), key, &payload, &headers).await

@@ -36,18 +36,14 @@ async fn run(settings: &Settings, rebuild: bool) -> Result<()> {
     }
     let stop = stop_on_signal()?;
     let brokers = settings.bootstrap_servers.as_str();
-    let projection = Projection { bootstrap_servers: brokers, name: "history", events: &orders::EVENTS, database: &database };
+    let projection =
+        Projection { bootstrap_servers: brokers, name: "history", events: &orders::EVENTS, database: &database };
     if rebuild {
         forget(&database).await?;
         return projection.catch_up(&stop, orders::build).await;
     }
-    let routes = Router::new()
-        .route("/customers/{customer}/orders", get(orders_of))
-        .with_state(database.clone());
-    tokio::try_join!(
-        serve(&settings.http_listen, routes, stop.clone()),
-        projection.follow(&stop, orders::build)
-    )?;
+    let routes = Router::new().route("/customers/{customer}/orders", get(orders_of)).with_state(database.clone());
+    tokio::try_join!(serve(&settings.http_listen, routes, stop.clone()), projection.follow(&stop, orders::build))?;
     Ok(())
 }
 

@@ -61,9 +61,7 @@ impl Granting {
     async fn read_back(&self, (partition, offset): (i32, i64)) -> Result<()> {
         let deadline = Instant::now() + READ_LIMIT;
         // Looking again and again is not worth a span each.
-        let is_read = || {
-            accounts::has_read(&self.database, partition, offset).with_subscriber(NoSubscriber::default())
-        };
+        let is_read = || accounts::has_read(&self.database, partition, offset).with_subscriber(NoSubscriber::default());
         while !is_read().await? {
             if Instant::now() > deadline {
                 bail!(Conflict("the account, which is far behind its topic,"));

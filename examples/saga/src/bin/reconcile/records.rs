@@ -160,7 +160,11 @@ impl Told<'_> {
         let Details { sku, quantity, amount_cents, .. } = &order.details;
         match &self.records.payment {
             None => {
-                findings.push(self.finding(Kind::PaymentMissing, &format!("CONFIRMED, {amount_cents} cents"), "nothing"));
+                findings.push(self.finding(
+                    Kind::PaymentMissing,
+                    &format!("CONFIRMED, {amount_cents} cents"),
+                    "nothing",
+                ));
             }
             Some(payment) if payment.state == "COMPLETED" && payment.amount_cents == *amount_cents => (),
             Some(payment) => {

@@ -1,13 +1,14 @@
 //! A service behind the storefront, and what the caller is told when it does not do its part.
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pillion_saga::http::{Answer, HttpClient};
+use pillion_saga::traced::record_exception;
 use serde_json::{Value, json};
-use tracing::error;
+use tracing::{Span, error};
 
 /// One service. Cheap to clone.
 #[derive(Clone)]
@@ -38,17 +39,19 @@ impl Upstream {
         self.respond(self.client.post(route, route, body).await)
     }
 
-    /// What goes wrong is logged here, once, and so marks the request's span.
+    /// What goes wrong is logged here, once, and marks the request's span.
     fn respond(&self, outcome: Result<Answer>) -> Response {
         let (status, body) = match outcome {
-            Ok(Answer { status, body }) if status.is_server_error() => {
-                error!(error = %format_args!("service {} answered {status}: {body}", self.name));
+            Ok(Answer { status, body }) => {
+                if status.is_server_error() {
+                    note(&anyhow!("service {} answered {status}: {body}", self.name));
+                }
                 (status, self.explained(status, body))
             }
-            Ok(Answer { status, body }) => (status, self.explained(status, body)),
             Err(error) => {
-                error!(error = %format_args!("service {}: {error:#}", self.name));
-                self.told(&error)
+                let told = self.told(&error);
+                note(&error.context(format!("service {}", self.name)));
+                told
             }
         };
         (status, Json(body)).into_response()
@@ -79,4 +82,9 @@ impl Upstream {
         let text = format!("service {name} gave no usable answer; whether it did its part is not known");
         (StatusCode::BAD_GATEWAY, json!({ "error": text }))
     }
+}
+
+fn note(error: &anyhow::Error) {
+    error!(error = %format_args!("{error:#}"));
+    record_exception(&Span::current(), error);
 }
