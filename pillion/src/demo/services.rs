@@ -17,6 +17,7 @@ use tokio::process::{ChildStdout, Command};
 use tokio::time::timeout;
 
 use super::TraceAddress;
+use super::fault::Variable;
 use crate::child_process::{ChildProcess, describe_exit, end_of_log};
 
 /// A service's program.
@@ -70,8 +71,8 @@ pub(super) struct Surroundings {
     pub(super) bootstrap_servers: String,
     /// For logs, and for what a service without a database leaves behind.
     pub(super) log_directory: PathBuf,
-    /// Further variables: service, name, value.
-    pub(super) variables: Vec<(&'static str, &'static str, &'static str)>,
+    /// Further variables.
+    pub(super) variables: Vec<Variable>,
     /// Where their spans go, unless the environment says.
     pub(super) traces: Option<TraceAddress>,
 }

@@ -11,7 +11,7 @@ use pillion_client::{Assignment, Client, ClientConfig, Consumer, ConsumerConfig,
 use tokio_postgres::NoTls;
 
 use super::detour::Detour;
-use super::fault::Fault;
+use super::fault::{self, Fault};
 use super::services::{PROGRAMS, Programs, ServiceProgram, Services, Surroundings};
 use super::{DemoOptions, TraceAddress};
 use crate::config::{Configuration, NamedConnector};
@@ -33,6 +33,10 @@ pub(super) const TOPICS: [&str; 9] = [
 
 /// As many as the services would make.
 pub(super) const PARTITIONS: i32 = 3;
+
+/// Below this much free space the broker refuses records. By default it is five per cent of the disk, which on a full
+/// laptop would be no demo.
+const FREE_BYTES_MIN: u64 = 64 * 1024 * 1024;
 
 /// Bound of a request to the broker.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -119,7 +123,7 @@ pub(super) async fn set_up(started: &mut Started, options: DemoOptions, programs
         database_urls: database_urls.clone(),
         bootstrap_servers: String::new(),
         log_directory: directory.clone(),
-        variables: options.fault.map(Fault::variables).unwrap_or_default().to_vec(),
+        variables: fault::variables(options.fault).to_vec(),
         traces: options.traces,
     };
     let detour = match options.fault.and_then(Fault::detour) {
@@ -224,8 +228,10 @@ fn configuration(
         statuses.push(config.status.clone());
         named_connectors.push(NamedConnector { name: (*name).to_owned(), config, is_bootstrap_given: false });
     }
+    let mut broker = BrokerConfig::new(PathBuf::from(data), listen);
+    broker.free_bytes_min = Some(FREE_BYTES_MIN);
     let configuration = Configuration {
-        broker: Some(BrokerConfig::new(PathBuf::from(data), listen)),
+        broker: Some(broker),
         connector: None,
         named_connectors,
         is_bootstrap_given: false,
