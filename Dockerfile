@@ -3,12 +3,13 @@
 # The images of this repository:
 #
 #   docker build -t pillion .                      the broker and the connector, one binary
-#   docker build -t pillion-saga --target saga .   the example's services: order, payment, inventory
+#   docker build -t pillion-saga --target saga .   the example's services; the first argument names one
 #
-# Ports of `pillion`: what its listeners are told, 9092 by custom. What a client is told to connect to is the address
-# after `=`: --listener INTERNAL://0.0.0.0:9092=pillion:9092
+# Ports of `pillion`: what its listeners are told, 9092 by custom, and 9180 for its page, /metrics, /healthz and /readyz.
+# What a Kafka client is told to connect to is the address after `=`: --listener INTERNAL://0.0.0.0:9092=pillion:9092
 # Volume of `pillion`: /var/lib/pillion, its data directory. Without it the topics end with the container.
-# Both run as user 10001, write nowhere else, and end cleanly on SIGTERM.
+# Both run as user 10001, write nowhere else but to /tmp, and end cleanly on SIGTERM. They hold the programs, the
+# libraries those are linked to and the authorities of the web; no shell.
 
 FROM rust:1.95-bookworm AS build
 WORKDIR /src
@@ -17,24 +18,19 @@ COPY . .
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target,sharing=locked \
     cargo build --release --locked --package pillion --package pillion-saga \
- && install -D -t /out/pillion target/release/pillion \
- && install -D -t /out/saga target/release/order target/release/payment target/release/inventory
+ && bash deploy/image-root.sh /image/pillion target/release/pillion \
+ && bash deploy/image-root.sh /image/saga $(bash deploy/image-root.sh --services target/release)
 
-FROM debian:bookworm-slim AS base
-RUN groupadd --gid 10001 pillion \
- && useradd --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin pillion \
- && install -d -o pillion -g pillion /var/lib/pillion
-
-FROM base AS saga
-COPY --from=build /out/saga/ /usr/local/bin/
+FROM scratch AS saga
+COPY --from=build /image/saga/ /
 USER 10001:10001
 EXPOSE 8080
 CMD ["order"]
 
-FROM base AS pillion
-COPY --from=build /out/pillion/ /usr/local/bin/
+FROM scratch AS pillion
+COPY --from=build /image/pillion/ /
 USER 10001:10001
-EXPOSE 9092
+EXPOSE 9092 9180
 VOLUME /var/lib/pillion
 ENTRYPOINT ["pillion"]
 CMD ["--help"]

@@ -21,6 +21,7 @@ use crate::log::{Log, LogConfig, LogError};
 use crate::metrics::Metrics;
 use crate::network::RequestMemory;
 use crate::partition::{Partition, PartitionShared};
+use crate::spans::BrokerSpans;
 use crate::topic_config::{TopicConfig, TopicConfigError, TopicValues};
 use crate::transactions::coordinator::TransactionCoordinator;
 
@@ -47,6 +48,8 @@ pub(crate) struct BrokerState {
     pub(crate) fetches: FetchState,
     /// What requests that are being received or worked on may take.
     pub(crate) request_memory: RequestMemory,
+    /// Spans of produced batches.
+    pub(crate) spans: BrokerSpans,
     /// What is counted.
     pub(crate) metrics: Arc<Metrics>,
     /// Held while topics are made, changed or deleted: one change at a time.
@@ -126,6 +129,7 @@ impl BrokerState {
             TransactionCoordinator::new((&config).into(), for_markers, of_offsets, partitions.leader_epoch);
         let fetches = FetchState::new(&config);
         let request_memory = RequestMemory::new(config.queued_request_bytes_max);
+        let spans = BrokerSpans::new(settings.config());
         let metrics = Arc::clone(&partitions.metrics);
         Self {
             config,
@@ -139,6 +143,7 @@ impl BrokerState {
             transactions,
             fetches,
             request_memory,
+            spans,
             metrics,
             topic_changes,
             checkpoint_files,

@@ -31,6 +31,18 @@ pub enum Durability {
     Async,
 }
 
+/// Which produced batches get spans of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum BrokerSpanMode {
+    /// None.
+    Off,
+    /// Those with a record of a sampled trace.
+    Sampled,
+    /// Those that took long.
+    Slow,
+}
+
 /// A listener: where it binds, and what its clients are told to connect to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListenerConfig {
@@ -106,6 +118,10 @@ pub struct BrokerConfig {
     pub fetch_sessions_max: usize,
     /// `min.incremental.fetch.session.eviction.ms`: how long a fetch session is safe from others.
     pub fetch_session_safe_for: Duration,
+    /// `telemetry.broker.spans`: `off`, `sampled` or `slow`.
+    pub span_mode: BrokerSpanMode,
+    /// `telemetry.broker.slow.ms`: from the request until the batch is durable.
+    pub span_slow: Duration,
     /// The keys somebody gave a value to, be it the default.
     pub(crate) given: BTreeSet<&'static str>,
 }
@@ -144,6 +160,9 @@ impl BrokerConfig {
             fetch_bytes_max: 55 << 20,
             fetch_sessions_max: 1_000,
             fetch_session_safe_for: Duration::from_secs(120),
+            span_mode: BrokerSpanMode::Off,
+            // Far above a sync on any disk that is well, below what a person waits for.
+            span_slow: Duration::from_millis(100),
             given: BTreeSet::new(),
         }
     }

@@ -32,13 +32,14 @@ mod metrics;
 mod network;
 mod opening;
 mod partition;
+mod spans;
 mod start;
 mod sync;
 mod topic_config;
 mod transactions;
 
 pub use catalogue::CatalogueError;
-pub use config::{BrokerConfig, ConfigError, Durability, ListenerConfig, SettingDescription};
+pub use config::{BrokerConfig, BrokerSpanMode, ConfigError, Durability, ListenerConfig, SettingDescription};
 pub use data_directory::DataDirectoryError;
 pub use disk::{Disk, DiskFile, Entry, HeldSyncs, MappedFile, RealDisk, SimulatedDisk, Space};
 pub use kafka_directory::{AdoptionError, MetadataRecordError};

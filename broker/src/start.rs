@@ -169,6 +169,17 @@ impl RunningBroker {
         self.state.request_memory.in_use()
     }
 
+    /// Takes from another configuration what can be changed while the broker runs; what was changed by requests stays
+    /// in force over it. Answers the keys that differ and wait for the next start.
+    ///
+    /// # Errors
+    /// [`StopError::RuntimeEnded`].
+    pub async fn reload(&self, config: BrokerConfig) -> Result<Vec<&'static str>, StopError> {
+        let state = Arc::clone(&self.state);
+        let reloaded = tokio::task::spawn_blocking(move || state.reload_settings(&config));
+        reloaded.await.map_err(|_| StopError::RuntimeEnded)
+    }
+
     /// Stops cleanly: the next start finds nothing to recover.
     ///
     /// # Errors

@@ -29,8 +29,8 @@ mod transaction;
 
 pub use admin::{
     Admin, AdminError, BrokerDescription, ClusterDescription, ConfigChange, ConfigEntry, ConfigOperation,
-    ConfigResource, ConfigSource, DeletedRecords, GroupDescription, GroupListing, GroupMember, GroupOutcome, NewTopic,
-    PartitionDescription, ResourceConfigs, TopicDescription, TopicListing, TopicOutcome,
+    ConfigResource, ConfigSource, DeletedRecords, GroupDescription, GroupListing, GroupMember, GroupOutcome,
+    LogDirectory, NewTopic, PartitionDescription, ResourceConfigs, TopicDescription, TopicListing, TopicOutcome,
 };
 pub use client::{Client, ClientConfig};
 pub use committed::{CommittedOffset, GroupMetadata};

@@ -25,7 +25,7 @@ function find([name = "", ...rest], query) {
   if (name === "groups") return ["groups", groups(query)];
   if (name === "group" && one != null) return ["groups", group(one)];
   if (name === "connectors") return ["connectors", connectors()];
-  if (name === "connector" && one != null) return ["connectors", connector(one)];
+  if (name === "connector" && one != null) return ["connectors", connector(one, settings)];
   if (name === "broker") return ["broker", broker()];
   const element = h("div", {}, h("h1", {}, "There is no such view"), h("p", { class: "empty" }, h("a", { href: "#/" }, "To the overview")));
   return ["", { title: "Nothing here", element, update: async () => {}, every: null }];
@@ -89,7 +89,7 @@ async function look() {
 const places = { o: "#/", t: "#/topics", g: "#/groups", c: "#/connectors", b: "#/broker" };
 
 function press(event) {
-  const isTyping = event.target.closest?.("input, textarea, select, dialog");
+  const isTyping = event.target.closest?.("input, textarea, select, dialog[open]");
   if (event.key === "Escape" && isTyping && !event.target.closest("dialog")) return event.target.blur();
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "/") {

@@ -30,7 +30,7 @@ export class Chart {
     this.points = points;
     if (points.length < 2) {
       setText(this.now, "");
-      setText(this.top, "a curve needs two samples, ten seconds apart");
+      setText(this.top, "a curve needs a few seconds");
       return;
     }
     const [first, last] = [points[0][0], points.at(-1)[0]];

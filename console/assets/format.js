@@ -4,6 +4,8 @@ const integer = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
 export const count = (value) => (value == null ? "–" : integer.format(value));
 
+export const several = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
+
 export function bytes(value) {
   if (value == null) return "–";
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];

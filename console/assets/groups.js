@@ -2,7 +2,7 @@
 
 import { Chart } from "./chart.js";
 import { Table, Tiles, h, link, setText, tag } from "./dom.js";
-import { count } from "./format.js";
+import { count, several } from "./format.js";
 import { fetchJson } from "./server.js";
 import { pager } from "./topics.js";
 
@@ -37,7 +37,7 @@ export function groups(query) {
     if (mine !== asked) return;
     const none = search.value ? `No group's name holds “${search.value}”.` : ["There are no consumer groups yet. A consumer makes one by joining: ", h("code", {}, "pillion consume TOPIC --group shop")];
     table.update(seen.groups, none);
-    setText(total, `${count(seen.total)} ${seen.total === 1 ? "group" : "groups"}`);
+    setText(total, several(seen.total, "group"));
     more.update(skip, seen.groups.length, seen.total);
   }
   return { title: "Groups", element: h("div", {}, h("h1", {}, "Consumer groups"), h("div", { class: "bar" }, search, total), table.element, more.element), update, every: 3_000 };

@@ -2,7 +2,7 @@
 
 import { Chart, rates } from "./chart.js";
 import { Table, Tiles, h, link, tag } from "./dom.js";
-import { between, bytes, count, duration, quantile, rate, states } from "./format.js";
+import { between, bytes, count, duration, quantile, rate, several, states } from "./format.js";
 import { fetchJson } from "./server.js";
 
 const titles = ["Records in / s", "Bytes in / s", "Bytes out / s", "Produce p99", "Sync p99", "Connections", "Topics", "Logs", "Disk free", "Memory", "CPU", "Up for"];
@@ -27,6 +27,7 @@ export function overview() {
       h("section", {}, h("h2", {}, "Groups furthest behind"), groups.element),
       h("section", {}, h("h2", {}, "Outbox connectors"), connectors.element)));
   let [before, samples, sampled] = [null, [], 0];
+  const own = [];
 
   async function update() {
     const seen = await fetchJson("api/overview");
@@ -38,7 +39,10 @@ export function overview() {
       h("p", { class: "notice bad" }, `Not ready: ${reason.part}: ${reason.reason}`)), ...offline(seen.broker));
     show(tiles, seen, before ?? earlier(seen, samples));
     before = seen;
-    const live = [...samples, sampleOf(seen)];
+    // The last hour in steps of ten seconds, then what this page saw itself.
+    own.push(sampleOf(seen));
+    if (own.length > 1_800) own.shift();
+    const live = [...samples.filter((sample) => sample.atMs < own[0].atMs), ...own];
     records.update(rates(live, (sample) => sample.appendedRecords));
     traffic.update(rates(live, (sample) => sample.appendedBytes, (sample) => sample.fetchedBytes));
     const sum = (values) => values.reduce((total, value) => total + value, 0);
@@ -101,13 +105,13 @@ function show(tiles, seen, before) {
     latency(tiles, "Produce p99", api(broker, "Produce"), api(before?.broker, "Produce"));
     latency(tiles, "Sync p99", broker.syncs, before?.broker?.syncs);
     tiles.set("Connections", count(broker.connections), broker.connectionsRefused ? `${count(broker.connectionsRefused)} refused` : "");
-    tiles.set("Topics", count(broker.topics), `${count(broker.partitions)} partitions`);
+    tiles.set("Topics", count(broker.topics), several(broker.partitions, "partition"));
     tiles.set("Logs", bytes(broker.logBytes), `${bytes(broker.unsyncedBytes)} not synced yet`);
     const { disk } = broker;
     if (disk) tiles.set("Disk free", bytes(disk.freeBytes), `of ${bytes(disk.totalBytes)}`, disk.freeBytes < disk.freeBytesMin * 2 ? "warn" : "");
   }
   if (process) {
-    tiles.set("Memory", bytes(process.residentBytes), `${count(process.openFiles)} files open`);
+    tiles.set("Memory", bytes(process.residentBytes), `${several(process.openFiles, "file")} open`);
     const cpu = seconds > 0 && before.process ? (process.cpuSeconds - before.process.cpuSeconds) / seconds : null;
     tiles.set("CPU", cpu == null ? "–" : `${(cpu * 100).toFixed(cpu < 0.1 ? 1 : 0)} %`, "of one core");
     tiles.set("Up for", duration((seen.nowMs - process.startedMs) / 1000), `pillion ${seen.version}`);

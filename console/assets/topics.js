@@ -1,7 +1,7 @@
 // Topics: a list, and one of them with its partitions and settings.
 
 import { Table, Tiles, h, link, setText, tag } from "./dom.js";
-import { bytes, count, rate } from "./format.js";
+import { bytes, count, rate, several } from "./format.js";
 import { fetchJson } from "./server.js";
 
 const PAGE = 100;
@@ -45,7 +45,7 @@ export function topics(query) {
     before = { now, records };
     const none = search.value ? `No topic's name holds “${search.value}”.` : ["There are no topics yet. A producer makes one with its first record, or: ", h("code", {}, "pillion topic create orders --partitions 3")];
     table.update(seen.topics, none);
-    setText(total, `${count(seen.total)} ${seen.total === 1 ? "topic" : "topics"}`);
+    setText(total, several(seen.total, "topic"));
     more.update(skip, seen.topics.length, seen.total);
   }
   return { title: "Topics", element, update, every: 3_000 };

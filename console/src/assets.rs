@@ -27,7 +27,7 @@ macro_rules! script {
     };
 }
 
-static ASSETS: [Asset; 16] = [
+static ASSETS: [Asset; 17] = [
     asset!("index.html", "text/html; charset=utf-8"),
     asset!("style.css", "text/css; charset=utf-8"),
     asset!("icon.svg", "image/svg+xml"),
@@ -35,6 +35,7 @@ static ASSETS: [Asset; 16] = [
     script!("broker.js"),
     script!("chart.js"),
     script!("connectors.js"),
+    script!("deadletters.js"),
     script!("dom.js"),
     script!("format.js"),
     script!("groups.js"),

@@ -83,8 +83,7 @@ impl ConsoleConfig {
 }
 
 fn is_address(value: &str) -> bool {
-    let is_named =
-        |(host, port): (&str, &str)| !host.is_empty() && !host.contains(':') && port.parse::<u16>().is_ok();
+    let is_named = |(host, port): (&str, &str)| !host.is_empty() && !host.contains(':') && port.parse::<u16>().is_ok();
     value.parse::<SocketAddr>().is_ok() || value.rsplit_once(':').is_some_and(is_named)
 }
 

@@ -56,7 +56,10 @@ impl Guard {
             return Ok(());
         }
         if !self.allow_writes {
-            return Err((StatusCode::FORBIDDEN, "this console only shows; ui.allow.writes=true lets it change things\n"));
+            return Err((
+                StatusCode::FORBIDDEN,
+                "this console only shows; ui.allow.writes=true lets it change things\n",
+            ));
         }
         let is_foreign = text(&ORIGIN).is_some_and(|origin| origin.split_once("://").map(|(_, at)| at) != Some(host));
         if is_foreign || !headers.contains_key(WRITE_HEADER) {

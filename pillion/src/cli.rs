@@ -3,6 +3,7 @@
 //! Each command's arguments are a clap struct whose `execute` does the work; what several commands share is in `flags`.
 //! Exit codes: 0 done, 1 failed (the reason is on standard error), 2 the command line itself is wrong.
 
+mod bench;
 mod broker;
 mod cdc;
 mod config;
@@ -14,15 +15,19 @@ mod dev;
 mod doctor;
 mod duration;
 mod flags;
+mod generate;
 mod group;
+mod health;
 mod log;
 mod outbox;
 mod process;
 mod produce;
 mod run;
 mod security;
+mod status;
 mod text;
 mod topic;
+mod version;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -43,7 +48,9 @@ First steps:
   pillion run --postgres URL                   relay its events; the broker is on 127.0.0.1:9092
   pillion consume outbox.event.order           read them (so does any Kafka client)
 
-Settings: --config FILE (TOML) < environment PILLION_* < flags; `pillion config` lists all keys.
+Exit codes: 0 done, 1 failed (the reason is on standard error), 2 a mistake on the command line,
+130 ended by a second Ctrl-C. NO_COLOR turns colour off; tables are coloured on terminals only.
+Settings: --config FILE (TOML, or Kafka's server.properties) < environment PILLION_* < flags; `pillion config` lists all keys.
 Logs go to standard error: PILLION_LOG sets the level (error, warn, info, debug), and
 PILLION_LOG_FORMAT the form (human, json). Traces go to OTEL_EXPORTER_OTLP_ENDPOINT."
 )]
@@ -62,12 +69,17 @@ enum Command {
     Outbox(outbox::Arguments),
     DeadLetter(dead_letter::Arguments),
     Doctor(doctor::Arguments),
+    Health(health::Arguments),
     Topic(topic::Arguments),
     Group(group::Arguments),
     Produce(produce::Arguments),
     Consume(consume::Arguments),
     Log(log::Arguments),
+    Status(status::Arguments),
     Config(config::Arguments),
+    Bench(bench::Arguments),
+    Version(version::Arguments),
+    Generate(generate::Arguments),
 }
 
 impl CommandLine {
@@ -82,12 +94,17 @@ impl CommandLine {
             Command::Outbox(arguments) => arguments.execute(),
             Command::DeadLetter(arguments) => arguments.execute(),
             Command::Doctor(arguments) => arguments.execute(),
+            Command::Health(arguments) => arguments.execute(),
             Command::Topic(arguments) => arguments.execute(),
             Command::Group(arguments) => arguments.execute(),
             Command::Produce(arguments) => arguments.execute(),
             Command::Consume(arguments) => arguments.execute(),
             Command::Log(arguments) => arguments.execute(),
+            Command::Status(arguments) => arguments.execute(),
             Command::Config(arguments) => arguments.execute(),
+            Command::Bench(arguments) => arguments.execute(),
+            Command::Version(arguments) => arguments.execute(),
+            Command::Generate(arguments) => arguments.execute(),
         }
     }
 }

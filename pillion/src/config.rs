@@ -21,8 +21,8 @@ mod typed;
 pub(crate) use connectors::{NO_DATABASE, NamedConnector};
 pub(crate) use effective::effective;
 pub(crate) use keys::{
-    AUTO_INIT, BOOTSTRAP_SERVERS, Change, Key, LISTENERS, LOG_DIRS, LOG_LEVEL, POSTGRES_URL, PUBLICATION_NAME, Part,
-    SLOT_NAME, TABLE_INCLUDE_LIST, all as keys, environment_name,
+    AUTO_INIT, BOOTSTRAP_SERVERS, Change, Key, LISTENERS, LOG_DIRS, POSTGRES_URL, PUBLICATION_NAME, Part, SLOT_NAME,
+    TABLE_INCLUDE_LIST, all as keys, environment_name,
 };
 pub(crate) use layers::{Layers, Origin};
 pub(crate) use properties::properties;

@@ -13,6 +13,8 @@ mod cli;
 mod config;
 mod demo;
 mod embedded_postgres;
+mod http_exchange;
+mod reloading;
 mod sidecar;
 mod signals;
 

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::config::{Configuration, NamedConnector};
+use crate::reloading::{Reloading, Reread};
 
 /// Spans of this target are there for the log's lines only and are not exported: they last as long as the process.
 const LOG_CONTEXT: &str = "log_context";
@@ -173,13 +174,19 @@ impl Connectors {
     }
 }
 
-/// Runs a configuration until `stop` is cancelled or a part cannot go on; stops in order either way.
-pub(crate) async fn run(configuration: Configuration, stop: CancellationToken) -> Result<()> {
+/// Runs a configuration until `stop` is cancelled or a part cannot go on; stops in order either way. SIGHUP has it read
+/// anew by `reread`.
+pub(crate) async fn run(configuration: Configuration, reread: Reread, stop: CancellationToken) -> Result<()> {
+    let mut reloading = Reloading::new(reread)?;
     let mut sidecar = Sidecar::start(configuration).await?;
     let outcome = match sidecar.announce() {
-        Ok(()) => tokio::select! {
-            () = stop.cancelled() => Ok(()),
-            ended = sidecar.ended() => ended,
+        Ok(()) => loop {
+            tokio::select! {
+                () = stop.cancelled() => break Ok(()),
+                ended = sidecar.ended() => break ended,
+                () = reloading.asked() => {}
+            }
+            reloading.reload(sidecar.broker.as_ref()).await;
         },
         Err(error) => Err(error),
     };

@@ -25,7 +25,10 @@ async fn main() -> Result<()> {
     let endpoint = (std::env::var("SAGA_LOAD_SPANS").as_deref() != Ok("off")).then(|| receiver.endpoint());
     let options = SagaOptions { otlp_endpoint: endpoint, ..SagaOptions::default() };
     let saga = Arc::new(Saga::start(Server::start().await?, options).await?);
-    saga.database("inventory").await?.batch_execute("INSERT INTO stock (sku, available) VALUES ('nail', 1000000)").await?;
+    saga.database("inventory")
+        .await?
+        .batch_execute("INSERT INTO stock (sku, available) VALUES ('nail', 1000000)")
+        .await?;
     place(&saga, &style, 20).await?;
 
     let begun = Instant::now();
@@ -85,8 +88,7 @@ async fn place(saga: &Arc<Saga>, style: &str, orders: usize) -> Result<()> {
 async fn finished(saga: &Saga, orders: usize) -> Result<()> {
     let client = saga.database("order").await?;
     loop {
-        let count: i64 =
-            client.query_one("SELECT count(*) FROM sagas WHERE state = 'COMPLETED'", &[]).await?.get(0);
+        let count: i64 = client.query_one("SELECT count(*) FROM sagas WHERE state = 'COMPLETED'", &[]).await?.get(0);
         if usize::try_from(count)? >= orders {
             return Ok(());
         }

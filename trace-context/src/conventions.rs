@@ -80,6 +80,10 @@ pub const MESSAGING_CLIENT_SENT_MESSAGES: &str = "messaging.client.sent.messages
 /// Counter: messages handed to the application.
 pub const MESSAGING_CLIENT_CONSUMED_MESSAGES: &str = "messaging.client.consumed.messages";
 
+/// Upper bounds of the durations' histograms, seconds (semantic conventions, metrics of messaging and HTTP).
+pub const DURATION_BOUNDARIES: [f64; 14] =
+    [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
+
 /// Pillion's own, string `X/Y`: the LSN of the commit that wrote the outbox row.
 pub const PILLION_COMMIT_LSN: &str = "pillion.outbox.commit_lsn";
 /// Pillion's own, float, milliseconds: from the row's commit until the connector had decoded it.
@@ -91,6 +95,13 @@ pub const PILLION_EVENT_TYPE: &str = "pillion.outbox.event_type";
 
 /// Name of the connector's span, from the row's commit to the broker's acknowledgement.
 pub const OUTBOX_RELAY: &str = "outbox relay";
+
+/// Operation of a broker's span: a batch from the produce request until it is durable.
+pub const BROKER_APPEND: &str = "append";
+/// Operation of a broker's span: a batch from its write until it is durable.
+pub const BROKER_FSYNC: &str = "fsync";
+/// Pillion's own, integer: bytes of a batch as it came.
+pub const PILLION_BATCH_BYTES: &str = "pillion.batch.bytes";
 
 /// Name of a messaging span: `{operation} {destination}`, such as `process orders`; the operation alone when there is
 /// no destination of low cardinality.

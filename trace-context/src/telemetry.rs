@@ -4,7 +4,9 @@
 //! tracing span ── tracing-opentelemetry ──┐
 //!                                         ├─ SDK tracer ─ span queue ─ export thread ─ OTLP ─ collector
 //! hot path ─ telemetry::tracer() ─────────┘
-//! tracing event ─ log line ─ standard error
+//! meter() ─ periodic reader ─ OTLP ─ collector (metrics, when asked for)
+//! tracing event ─┬ log line ─ standard error
+//!                └ recent warnings ─ whoever asks
 //! ```
 //!
 //! Spans off the hot paths are `tracing` spans. A hot path takes [`tracer`] and starts OpenTelemetry spans itself, with
@@ -21,19 +23,25 @@ mod export_thread;
 mod exporter;
 mod layers;
 mod log_line;
+mod metric_pipeline;
 mod otlp_http;
 mod pipeline;
+mod recent;
+mod repeats;
 mod settings;
 mod span_queue;
 mod tls;
 
 use std::sync::OnceLock;
 
+use opentelemetry::metrics::Meter;
 use opentelemetry_sdk::trace::SdkTracer;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+pub use metric_pipeline::MetricPipeline;
 pub use pipeline::{SHUTDOWN_LIMIT, SpanPipeline};
+pub use recent::{RecentWarning, recent_warnings};
 pub use settings::{
     CollectorSettings, DEFAULT_ENDPOINT, ExportSettings, LogFormat, MetricSettings, Protocol, SamplerSetting,
     SettingsError, SpanLimits, TelemetrySettings, TlsSettings,
@@ -45,6 +53,12 @@ static TRACER: OnceLock<SdkTracer> = OnceLock::new();
 
 /// The process's tracer of spans that are recorded whatever the sampler says.
 static DECIDED_TRACER: OnceLock<SdkTracer> = OnceLock::new();
+
+/// The process's meter, once [`init`] has started an export of metrics.
+static METER: OnceLock<Meter> = OnceLock::new();
+
+/// Puts another filter of log lines in place, once [`init`] has set logs up.
+static LOG_FILTER: OnceLock<layers::ReplaceFilter> = OnceLock::new();
 
 /// Why telemetry could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -87,6 +101,13 @@ pub enum TelemetryError {
 #[must_use = "telemetry ends when its guard is dropped"]
 pub struct TelemetryGuard {
     pipeline: Option<SpanPipeline>,
+    metrics: Option<MetricPipeline>,
+}
+
+impl Drop for TelemetryGuard {
+    fn drop(&mut self) {
+        self.end();
+    }
 }
 
 impl TelemetryGuard {
@@ -103,10 +124,17 @@ impl TelemetryGuard {
     /// Sends what waits, for at most [`SHUTDOWN_LIMIT`], and ends the export. Spans ended later are dropped. Blocks the
     /// calling thread; the export does not run on it, so it is safe in an asynchronous task too.
     pub fn shutdown(self) -> SpanCounts {
-        match &self.pipeline {
-            Some(pipeline) => pipeline.shutdown(),
-            None => SpanCounts::default(),
-        }
+        self.end()
+    }
+
+    fn end(&self) -> SpanCounts {
+        // Side by side: each may take the whole time when its collector does not answer.
+        std::thread::scope(|scope| {
+            if let Some(metrics) = &self.metrics {
+                scope.spawn(|| metrics.shutdown(SHUTDOWN_LIMIT * 4 / 5));
+            }
+            self.pipeline.as_ref().map(SpanPipeline::shutdown).unwrap_or_default()
+        })
     }
 }
 
@@ -122,12 +150,15 @@ pub fn init(service_name: &str, service_version: &str) -> Result<TelemetryGuard,
 pub fn init_with(settings: &TelemetrySettings) -> Result<TelemetryGuard, TelemetryError> {
     settings.propagators.put_in_force();
     let pipeline = SpanPipeline::start(settings)?;
-    let (logs, filter_warning) = layers::logs(settings);
+    let metrics = MetricPipeline::start(settings)?;
+    let (logs, replace_filter, filter_warning) = layers::logs(settings);
     tracing_subscriber::registry()
         .with(pipeline.as_ref().map(SpanPipeline::layer))
+        .with(recent::layer())
         .with(logs)
         .try_init()
         .map_err(|_| TelemetryError::AlreadyInitialised)?;
+    LOG_FILTER.get_or_init(|| replace_filter);
     for warning in settings.warnings.iter().chain(&filter_warning) {
         tracing::warn!("{warning}");
     }
@@ -140,7 +171,28 @@ pub fn init_with(settings: &TelemetrySettings) -> Result<TelemetryGuard, Telemet
         opentelemetry::global::set_tracer_provider(pipeline.provider().clone());
         tracing::debug!(endpoint = pipeline.endpoint(), "spans are exported by OTLP");
     }
-    Ok(TelemetryGuard { pipeline })
+    if let Some(metrics) = &metrics {
+        METER.get_or_init(|| metrics.meter());
+        opentelemetry::global::set_meter_provider(metrics.provider().clone());
+    }
+    Ok(TelemetryGuard { pipeline, metrics })
+}
+
+/// Checks a filter of log lines, as `info,pillion_cdc=debug`.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn check_log_filter(filter: &str) -> Result<(), String> {
+    layers::parsed(filter).map(drop)
+}
+
+
+/// Puts another filter of log lines in place while the program runs; nothing where no logs were set up.
+///
+/// # Errors
+/// As [`check_log_filter`]; the one before stays.
+pub fn set_log_filter(filter: &str) -> Result<(), String> {
+    LOG_FILTER.get().map_or(Ok(()), |replace| replace(filter))
 }
 
 /// The process's tracer for hot paths, or `None` where nothing is exported. One atomic load.
@@ -154,4 +206,9 @@ pub fn tracer() -> Option<&'static SdkTracer> {
 /// nothing is exported, or never is. One atomic load.
 pub fn decided_tracer() -> Option<&'static SdkTracer> {
     DECIDED_TRACER.get()
+}
+
+/// The process's meter, or `None` where no metrics are exported: then nothing is measured.
+pub fn meter() -> Option<&'static Meter> {
+    METER.get()
 }

@@ -100,6 +100,7 @@ fn rows() -> Vec<Row> {
     add("broker idle", name, "broker_idle_mb", "MB", Goal::Open);
     add("Postgres accepts again to streaming", name, "restart_to_streaming_ms", "ms", Goal::Value(AtMost, 1_000.0));
     add("… to a new row at the consumer", name, "restart_to_row_ms", "ms", Goal::Open);
+    add("kill -9 to the standby's first row", name, "standby_to_row_ms", "ms", Goal::Value(AtMost, 2_000.0));
     for (work, figure) in [("lost", "lost"), ("repeated", "repeated"), ("order stepped back", "steps_back")] {
         add(&format!("{}: {work}", kill::NAME), kill::NAME, figure, "rows", Goal::Value(AtMost, 0.0));
     }

@@ -1,4 +1,5 @@
-//! A connector's start, its idleness, and how soon it streams again after Postgres was killed.
+//! A connector's start, its idleness, how soon it streams again after Postgres was killed, and how soon a second one on
+//! the same slot does after the first was killed.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use crate::figures::Figures;
 use crate::suite::results::Side;
 
 /// The load's name.
-pub(super) const NAME: &str = "start, idleness, restart of Postgres";
+pub(super) const NAME: &str = "start, idleness, restart of Postgres, standby";
 
 const SLOT: &str = "life";
 /// How long a connector is left alone before its memory is looked at.
@@ -51,6 +52,14 @@ pub(super) fn look(database: &mut Database, ways: &Ways, side: Side) -> Result<F
         database.execute(ROW)?;
         wait_for_row(&mut consumer)?;
         figures.add("restart_to_row_ms", accepts.elapsed().as_secs_f64() * 1e3);
+
+        relay.start_standby()?;
+        thread::sleep(SETTLE);
+        let killed = Instant::now();
+        relay.kill_connector_for_standby()?;
+        database.execute(ROW)?;
+        wait_for_row(&mut consumer)?;
+        figures.add("standby_to_row_ms", killed.elapsed().as_secs_f64() * 1e3);
     }
     relay.stop(database)?;
     Ok(figures)

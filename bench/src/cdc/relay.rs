@@ -61,6 +61,7 @@ pub(super) struct Relay<'a> {
     url: String,
     broker: Server,
     connector: Option<Child>,
+    standby: Option<Child>,
     folder: OwnFolder,
 }
 
@@ -71,7 +72,16 @@ impl<'a> Relay<'a> {
         // Each as it is by default: ours syncs, Kafka does not.
         let durability = if side == Side::Pillion { Durability::Synced } else { Durability::Written };
         let broker = ways.broker(side)?.start(folder.path(), durability, |command| command)?;
-        Ok(Self { ways, side, slot: slot.to_owned(), url: database.url(), broker, connector: None, folder })
+        Ok(Self {
+            ways,
+            side,
+            slot: slot.to_owned(),
+            url: database.url(),
+            broker,
+            connector: None,
+            standby: None,
+            folder,
+        })
     }
 
     /// A consumer of the new topic.
@@ -83,6 +93,20 @@ impl<'a> Relay<'a> {
     pub(super) fn start_connector(&mut self) -> Result<()> {
         let log = self.folder.path().join("connector.log");
         self.connector = Some(Child::start("the connector", self.command(), &log)?);
+        Ok(())
+    }
+
+    /// Starts a second connector on the same slot, which waits for the first one's end.
+    pub(super) fn start_standby(&mut self) -> Result<()> {
+        let log = self.folder.path().join("standby.log");
+        self.standby = Some(Child::start("the standby", self.command(), &log)?);
+        Ok(())
+    }
+
+    /// Kills the connector and takes the standby, which is left to notice, in its place.
+    pub(super) fn kill_connector_for_standby(&mut self) -> Result<()> {
+        self.kill_connector()?;
+        self.connector = self.standby.take();
         Ok(())
     }
 

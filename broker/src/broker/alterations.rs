@@ -7,12 +7,17 @@ use std::sync::Arc;
 
 use super::{BrokerState, SettingsChangeError, TopicChangeError, config_entries};
 use crate::catalogue::{Topic, TopicRecord};
-use crate::config::{DynamicConfigError, Scope, SettingsInForce};
+use crate::config::{BrokerConfig, DynamicConfigError, Scope, SettingsInForce};
 use crate::log::LogConfig;
 use crate::partition::Partition;
 use crate::topic_config::{TopicConfig, TopicConfigError};
 
 impl BrokerState {
+    /// Keeps topics from being made, changed or deleted until it is dropped.
+    pub(crate) fn hold_changes(&self) -> impl Sized + use<'_> {
+        self.topic_changes.lock()
+    }
+
     /// Gives a topic the settings that `change` makes of those in force, and tells its partitions. With
     /// `validate_only` nothing is changed. Blocks.
     pub(crate) fn alter_topic(
@@ -75,6 +80,22 @@ impl BrokerState {
         let node_id = (scope == Scope::ThisBroker).then_some(self.config.node_id);
         let entries = settings.entries(scope).iter().map(|(key, value)| (*key, value.as_str()));
         self.catalogue.put_broker_config(node_id, entries)?;
+        self.put_in_force(settings);
+        Ok(())
+    }
+
+    /// Takes what can be changed at run time from another configuration; answers the keys that differ and wait for the
+    /// next start. Blocks.
+    pub(crate) fn reload_settings(&self, start: &BrokerConfig) -> Vec<&'static str> {
+        let _one_at_a_time = self.topic_changes.lock();
+        let (settings, held_back) = self.settings.in_force().restarted(start);
+        self.put_in_force(settings);
+        held_back
+    }
+
+    /// Puts settings in force, also for the topics that say nothing themselves.
+    fn put_in_force(&self, settings: SettingsInForce) {
+        self.spans.apply(settings.config());
         self.settings.put(settings);
         let defaults = self.topic_defaults();
         let changed = |topic: &Arc<Topic>| {
@@ -85,7 +106,6 @@ impl BrokerState {
         };
         let changed: Vec<_> = self.topics.snapshot().all().filter_map(changed).collect();
         self.put_in_service(changed);
-        Ok(())
     }
 
     /// Puts topics in the place of those of the same name, and tells their partitions.

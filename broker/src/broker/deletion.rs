@@ -37,7 +37,8 @@ impl BrokerState {
         leftovers.0.insert(name.to_owned(), self.directories(&topic));
         if let Err(error) = self.clear_leftovers(&mut leftovers, name) {
             tracing::warn!(
-                topic = name, error = in_words(&error),
+                topic = name,
+                error = in_words(&error),
                 "a deleted topic's files are still there; they go before its name is used again, or at the next start"
             );
         }

@@ -163,6 +163,38 @@ impl SettingsInForce {
         self.with(scope, known.collect())
     }
 
+    /// The settings as if the broker had started with others, where those can be changed while it runs; and the keys
+    /// that differ and cannot. What was set while it ran stays.
+    pub(crate) fn restarted(&self, start: &BrokerConfig) -> (Self, Vec<&'static str>) {
+        let (mut next, mut held_back) = (self.clone(), Vec::new());
+        next.start = start.clone();
+        next.start.data_directory.clone_from(&self.start.data_directory);
+        next.start.listeners.clone_from(&self.start.listeners);
+        for setting in super::table().filter(|setting| !setting.is_dynamic()) {
+            let before = (setting.show)(&self.start);
+            if (setting.show)(start) == before {
+                continue;
+            }
+            held_back.push(setting.key);
+            // A value cannot be taken back to none: then nothing changes until the next start.
+            if setting.take(&mut next.start, &before).is_err() {
+                return (self.clone(), held_back);
+            }
+        }
+        if start.listeners != self.start.listeners {
+            held_back.push("listeners");
+        }
+        if start.data_directory != self.start.data_directory {
+            held_back.push("log.dirs");
+        }
+        next.config = next.start.clone();
+        for (key, value) in self.every_broker.iter().chain(&self.this_broker) {
+            // It was taken before, and whether it is does not depend on the others.
+            let _ = setting(key).map(|setting| setting.take(&mut next.config, value));
+        }
+        (next, held_back)
+    }
+
     /// What would hold if nothing were set for these brokers while they run.
     fn below(&self, scope: Scope, setting: &Setting) -> String {
         let every_broker = self.every_broker.get(setting.key).filter(|_| scope == Scope::ThisBroker);

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::{BrokerConfig, ConfigError, Durability};
+use super::{BrokerConfig, BrokerSpanMode, ConfigError, Durability};
 use crate::topic_config::ConfigKind;
 
 /// When a change of a setting takes effect.
@@ -276,4 +276,35 @@ pub(super) const SETTINGS: &[Setting] = &[
         Int,
         "how long a fetch session is safe from others"
     ),
+    Setting {
+        key: "telemetry.broker.spans",
+        kind: ConfigKind::Text,
+        expected: "off, sampled or slow",
+        documentation: "which produced batches get spans: none, those with a sampled record, those that took long",
+        takes_effect: TakesEffect::AtRunTime,
+        apply: |config, value| {
+            config.span_mode = match value.trim() {
+                "off" => BrokerSpanMode::Off,
+                "sampled" => BrokerSpanMode::Sampled,
+                "slow" => BrokerSpanMode::Slow,
+                _ => return None,
+            };
+            Some(())
+        },
+        show: |config| match config.span_mode {
+            BrokerSpanMode::Off => "off".to_owned(),
+            BrokerSpanMode::Sampled => "sampled".to_owned(),
+            BrokerSpanMode::Slow => "slow".to_owned(),
+        },
+    },
+    Setting {
+        takes_effect: TakesEffect::AtRunTime,
+        ..duration!(
+            "telemetry.broker.slow.ms",
+            span_slow,
+            1,
+            Long,
+            "how long a batch takes until it is durable before it gets a span with telemetry.broker.spans=slow"
+        )
+    },
 ];

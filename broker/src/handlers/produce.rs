@@ -29,6 +29,7 @@ use crate::log::Appended;
 use crate::network::Responder;
 use crate::partition::validate::{Admission, Rejection, admit};
 use crate::partition::{AppendError, Partition};
+use crate::spans;
 use transactional::Gate;
 
 /// Records at fault that an answer names, all batches together: a hundred bytes can hold thousands of them.
@@ -125,13 +126,14 @@ enum Outcome {
         appended: Appended,
         /// Milliseconds since 1970, when the topic's timestamps are the broker's; −1 when they are the producer's.
         log_append_time_ms: i64,
+        span: Option<spans::Written>,
     },
     Refused(PartitionProduceResponse),
 }
 
 fn produce(call: Call, request: ProduceRequest, gate: Gate) {
     let transactional_id: Option<Arc<str>> = request.transactional_id.map(Arc::from);
-    let mut appended = Vec::new();
+    let (mut appended, mut spans) = (Vec::new(), Vec::new());
     let mut responses = Vec::with_capacity(request.topic_data.len());
     let mut records_named_left = RECORDS_NAMED_MAX;
     for data in request.topic_data {
@@ -151,7 +153,9 @@ fn produce(call: Call, request: ProduceRequest, gate: Gate) {
                     partition,
                     appended: Appended { base_offset, next_offset },
                     log_append_time_ms,
+                    span,
                 } => {
+                    spans.extend(span);
                     let log_start_offset = partition.offsets().log_start_offset;
                     appended.push((responses.len(), partition_responses.len(), partition, next_offset));
                     PartitionProduceResponse {
@@ -179,6 +183,8 @@ fn produce(call: Call, request: ProduceRequest, gate: Gate) {
         }
         _ => call.responder.answer(&response),
     }
+    // Behind the answer in the partition's order, too.
+    spans.into_iter().for_each(spans::Written::finish_when_durable);
 }
 
 fn append(
@@ -216,13 +222,19 @@ fn append(
         TimestampType::CreateTime => -1,
         TimestampType::LogAppendTime => header.max_timestamp,
     };
+    let begun = call.broker.spans.begin(&header, &batch);
     let appended = if header.is_transactional() {
         transactional::append(call, partition, &batch, header, transactional_id, gate)
     } else {
         partition.append(&batch, header).map_err(|error| (ErrorCode::from(&error), error.to_string()))
     };
     match appended {
-        Ok(appended) => Outcome::Appended { partition: Arc::clone(partition), appended, log_append_time_ms },
+        Ok(appended) => Outcome::Appended {
+            partition: Arc::clone(partition),
+            span: begun.map(|begun| begun.written(partition, appended)),
+            appended,
+            log_append_time_ms,
+        },
         Err((code, message)) => {
             if code == ErrorCode::KafkaStorageError {
                 tracing::warn!(topic = %topic.name, partition = index, error = message, "a batch was not appended");

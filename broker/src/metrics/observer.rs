@@ -166,7 +166,8 @@ fn add_groups(snapshot: &mut BrokerSnapshot, state: &BrokerState, topics: &Topic
         let topic = |(topic, offsets): (Arc<str>, Vec<(i32, i64)>)| {
             let held = topics.by_name(&topic);
             let lag = |(index, offset): &(i32, i64)| {
-                let end = held.and_then(|topic| topic.partition(*index)).map_or(0, |held| held.offsets().high_watermark);
+                let end =
+                    held.and_then(|topic| topic.partition(*index)).map_or(0, |held| held.offsets().high_watermark);
                 end.saturating_sub(*offset).max(0).unsigned_abs()
             };
             GroupTopicSnapshot {

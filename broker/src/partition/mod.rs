@@ -15,7 +15,7 @@ mod reading;
 mod space;
 mod sync_job;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod transactions;
 mod upkeep;
 pub(crate) mod validate;
@@ -92,6 +92,8 @@ struct State {
     /// When the oldest unsynced record was appended, milliseconds since 1970.
     unsynced_since_ms: i64,
     sync_queued: bool,
+    /// Where the log is to start once that is written down durably, above where it does.
+    planned_start: Option<i64>,
     /// Why nothing more is written here.
     closed: Option<AppendError>,
     /// Why nothing is read here.
@@ -126,6 +128,7 @@ impl Partition {
             unsynced_records: 0,
             unsynced_since_ms: i64::MAX,
             sync_queued: false,
+            planned_start: None,
             closed: None,
             unreadable: None,
             waiters: Waiters::default(),

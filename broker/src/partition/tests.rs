@@ -19,7 +19,8 @@ fn config() -> LogConfig {
     LogConfig { segment_bytes: 4096, grow_ahead_bytes: 4096, ..LogConfig::default() }
 }
 
-fn partition(disk: &SimulatedDisk, durability: Durability) -> Arc<Partition> {
+/// An empty partition `t-0`.
+pub(crate) fn partition(disk: &SimulatedDisk, durability: Durability) -> Arc<Partition> {
     partition_with(disk, durability, config())
 }
 

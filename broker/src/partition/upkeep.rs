@@ -29,9 +29,10 @@ impl Partition {
         if let Some(offline) = &state.unreadable {
             return offline.checkpoint;
         }
+        let (planned, moved) = (state.planned_start, state.log.moved_start());
         PartitionCheckpoint {
             recovery_point: state.log.recovery_point(),
-            log_start_offset: state.log.moved_start(),
+            log_start_offset: planned.map_or(moved, |planned| Some(planned.max(state.log.log_start_offset()))),
             cleaned_to: state.log.cleaning_checkpoint(),
         }
     }
@@ -162,12 +163,12 @@ impl Partition {
         Ok(removed)
     }
 
-    /// Moves the log's start to `offset`, −1 for the high watermark; answers the new start. It must be written down
-    /// durably before anyone is told.
+    /// Plans to have the log start at `offset`, −1 for the high watermark; answers where it will start. From now on
+    /// [`Partition::checkpoint`] says so. Readers see it with [`Partition::end_plan`], once that is durable.
     ///
     /// # Errors
     /// [`LogError::OffsetOutOfRange`] beyond the high watermark, [`LogError::Offline`], [`LogError::Deleted`].
-    pub(crate) fn delete_records(&self, offset: i64) -> Result<i64, LogError> {
+    pub(crate) fn plan_start(&self, offset: i64) -> Result<i64, LogError> {
         let mut state = self.state.lock();
         match &state.closed {
             Some(AppendError::Deleted) => return Err(LogError::Deleted),
@@ -180,8 +181,21 @@ impl Partition {
             let log_start_offset = state.log.log_start_offset();
             return Err(LogError::OffsetOutOfRange { offset, log_start_offset, next_offset: high_watermark });
         }
-        state.log.advance_log_start(offset);
-        Ok(state.log.log_start_offset())
+        let held = state.log.log_start_offset();
+        let planned = offset.max(state.planned_start.unwrap_or(held));
+        if planned > held {
+            state.planned_start = Some(planned);
+        }
+        Ok(planned.max(held))
+    }
+
+    /// Ends what [`Partition::plan_start`] planned: the log starts there if that was written down durably, and else where
+    /// it did.
+    pub(crate) fn end_plan(&self, is_durable: bool) {
+        let mut state = self.state.lock();
+        if let Some(planned) = state.planned_start.take().filter(|_| is_durable) {
+            state.log.advance_log_start(planned);
+        }
     }
 
     /// Sets other settings, which hold from the next append on.

@@ -4,7 +4,7 @@ use pillion_wire::{ErrorCode, Message};
 use uuid::Uuid;
 
 use super::member::{commit, commit_request, coordinator, fetch};
-use super::support::{TestBroker, create_topic, delete_topic, eventually};
+use super::support::{Client, TestBroker, create_topic, delete_topic, eventually};
 
 #[test]
 fn what_was_never_committed_is_minus_one() {
@@ -110,4 +110,32 @@ fn a_topic_made_again_under_its_old_name_has_no_committed_offsets() {
     delete_topic(&mut client, "orders");
     let topic_id = create_topic(&mut client, "orders", 1, &[]);
     eventually("forgetting", || fetch(&mut client, "saga", ("orders", topic_id), 0, 9).committed_offset == -1);
+}
+
+#[test]
+fn a_commits_leader_epoch_is_the_one_its_consumer_read_in_whatever_the_brokers_is() {
+    let directory = tempfile::tempdir().expect("a directory can be made");
+    let broker = TestBroker::start(directory.path(), &[]);
+    let mut client = coordinator(&broker);
+    let topic_id = create_topic(&mut client, "orders", 3, &[]);
+    let commit_in = |client: &mut Client, partition, epoch| {
+        let mut request = commit_request("saga", "orders", topic_id, partition, 42);
+        request.topics[0].partitions[0].committed_leader_epoch = epoch;
+        client.call(&request, 8).topics[0].partitions[0].error_code
+    };
+    let epoch_of = |client: &mut Client, partition| {
+        let fetched = fetch(client, "saga", ("orders", topic_id), partition, 7);
+        assert_eq!(fetched.committed_offset, 42);
+        fetched.committed_leader_epoch
+    };
+    for (partition, epoch) in [(0, 7), (1, 0), (2, -1)] {
+        assert_eq!(commit_in(&mut client, partition, epoch), 0);
+        assert_eq!(epoch_of(&mut client, partition), epoch);
+    }
+    broker.abandon();
+    // The broker leads in the next epoch now.
+    let broker = TestBroker::start(directory.path(), &[]);
+    let mut client = coordinator(&broker);
+    eventually("loading the group", || commit_in(&mut client, 0, 8) == 0);
+    assert_eq!([0, 1, 2].map(|partition| epoch_of(&mut client, partition)), [8, 0, -1]);
 }

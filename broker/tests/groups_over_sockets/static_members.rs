@@ -93,7 +93,11 @@ fn a_restart_and_a_kill_of_the_broker_fence_no_static_member() {
     let generation = joined.generation_id;
     assert_eq!(sync(&mut client, "one", &joined).error_code, 0);
     for is_clean in [true, false, true, false] {
-        if is_clean { broker.stop() } else { broker.abandon() }
+        if is_clean {
+            broker.stop()
+        } else {
+            broker.abandon()
+        }
         broker = TestBroker::start(directory.path(), &[]);
         client = coordinator(&broker);
         assert_eq!(heartbeat(&mut client, "one", &joined), 0, "the id it has is good still");

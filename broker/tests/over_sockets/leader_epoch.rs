@@ -96,7 +96,8 @@ fn a_client_with_an_old_epoch_is_told_the_leader_and_its_epoch() {
             let is_told = version >= 16 && code == 74;
             let leader = if is_told { LeaderIdAndEpoch { leader_id: 1, leader_epoch: 1 } } else { nobody.clone() };
             assert_eq!((partition.error_code, &partition.current_leader), (code, &leader), "{epoch} in {version}");
-            let endpoints: Vec<_> = answer.node_endpoints.iter().map(|node| (node.node_id, &*node.host, node.port)).collect();
+            let endpoints: Vec<_> =
+                answer.node_endpoints.iter().map(|node| (node.node_id, &*node.host, node.port)).collect();
             let here = (1, "127.0.0.1", i32::from(broker.address.port()));
             assert_eq!(endpoints, if is_told { vec![here] } else { Vec::new() }, "{epoch} in {version}");
         }

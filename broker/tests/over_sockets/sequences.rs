@@ -1,9 +1,15 @@
 //! Idempotent producers: retries, gaps, and producers that were replaced.
 
-use pillion_wire::messages::ProduceRequest;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use pillion_wire::messages::incremental_alter_configs::{AlterConfigsResource, AlterableConfig};
+use pillion_wire::messages::{IncrementalAlterConfigsRequest, ProduceRequest};
+use pillion_wire::records::{BatchProducer, Compression};
 
 use crate::support::{
-    Client, TestBroker, create_topic, idempotent, list_offset, produce, produce_request, producer_id,
+    Client, TestBroker, batch_of, create_topic, eventually, idempotent, list_offset, produce, produce_request,
+    producer_id, record,
 };
 
 fn topic() -> (TestBroker, Client) {
@@ -87,4 +93,33 @@ fn every_producer_gets_an_id_of_its_own() {
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), 50);
+}
+
+/// A batch of one record, made now.
+fn young(base_sequence: i32) -> Bytes {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_millis() as i64;
+    let producer = BatchProducer { id: 3, epoch: 0, base_sequence, transactional: false };
+    batch_of(&[record("x", now)], Compression::None, Some(producer))
+}
+
+#[test]
+fn a_producer_forgotten_for_its_silence_goes_on_where_it_was_or_anywhere() {
+    let broker = TestBroker::fresh(&[("log.flush.offset.checkpoint.interval.ms", "20")]);
+    let mut client = broker.client();
+    create_topic(&mut client, "t", 2, &[]);
+    for partition in [0, 1] {
+        assert_eq!(produce(&mut client, "t", partition, young(0)).error_code, 0);
+    }
+    assert_eq!(produce(&mut client, "t", 0, young(5)).error_code, 45, "it is remembered");
+    let config = AlterableConfig {
+        name: "producer.id.expiration.ms".to_owned(),
+        config_operation: 0,
+        value: Some("1".to_owned()),
+    };
+    let resource = AlterConfigsResource { resource_type: 4, resource_name: String::new(), configs: vec![config] };
+    let request = IncrementalAlterConfigsRequest { resources: vec![resource], validate_only: false };
+    assert_eq!(client.call(&request, 1).responses[0].error_code, 0);
+    eventually("forgetting", || produce(&mut client, "t", 0, young(5)).error_code == 0);
+    let answer = produce(&mut client, "t", 1, young(1));
+    assert_eq!((answer.error_code, answer.base_offset), (0, 1), "it has not noticed");
 }

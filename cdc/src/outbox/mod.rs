@@ -7,6 +7,7 @@
 mod dead_letter;
 mod health;
 mod partitions;
+mod probe;
 mod prune;
 mod republish;
 mod row_time;
@@ -19,6 +20,7 @@ use crate::quoting::TableName;
 pub use dead_letter::{DeadLetter, Emitted, WriteBackError, write_back};
 pub use health::{ClusterHealth, Health, SlotHealth, TableHealth, health};
 pub use partitions::Interval;
+pub use probe::Probe;
 pub use prune::{PruneError, PruneOptions, Pruned, prune};
 pub use republish::{
     FromError, Plan, PlannedTable, RepublishError, RepublishFrom, Republished, plan, republish, republish_with,

@@ -236,3 +236,16 @@ pub struct GroupOutcome {
     /// Success, or why not.
     pub result: Result<(), AdminError>,
 }
+
+/// A directory in which a broker keeps logs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogDirectory {
+    /// Its absolute path.
+    pub path: String,
+    /// Topic, partition and bytes of its segments.
+    pub partitions: Vec<(String, i32, u64)>,
+    /// Bytes of the disk; `None` from brokers before Kafka 3.3.
+    pub total_bytes: Option<u64>,
+    /// Bytes of it that can be written; likewise.
+    pub usable_bytes: Option<u64>,
+}

@@ -15,8 +15,8 @@ use pillion_wire::{ErrorCode, Request};
 
 pub use description::{
     BrokerDescription, ClusterDescription, ConfigChange, ConfigEntry, ConfigOperation, ConfigResource, ConfigSource,
-    DeletedRecords, GroupDescription, GroupListing, GroupMember, GroupOutcome, NewTopic, PartitionDescription,
-    ResourceConfigs, TopicDescription, TopicListing, TopicOutcome,
+    DeletedRecords, GroupDescription, GroupListing, GroupMember, GroupOutcome, LogDirectory, NewTopic,
+    PartitionDescription, ResourceConfigs, TopicDescription, TopicListing, TopicOutcome,
 };
 pub use error::AdminError;
 

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed expectation of a test is its failure")]
 
+mod administration;
 mod cluster;
 mod groups;
 mod killed;

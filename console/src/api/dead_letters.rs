@@ -27,8 +27,8 @@ pub(super) async fn replay(State(api): State<Api>, Json(asked): Json<Asked>) -> 
     let client = api.cluster.get().await?;
     let topic = connector.config.dead_letter_topic.clone();
     let record = messages::read(&client, topic, asked.partition, asked.offset).await?;
-    let letter = DeadLetter::read(record.value.as_deref().unwrap_or_default()).map_err(|error| ApiError::bad(error.to_string()))?;
-    let replaced =
-        outbox::write_back(&connector.config, &letter).await.map_err(|error| ApiError::upstream(&error))?;
+    let letter = DeadLetter::read(record.value.as_deref().unwrap_or_default())
+        .map_err(|error| ApiError::bad(error.to_string()))?;
+    let replaced = outbox::write_back(&connector.config, &letter).await.map_err(|error| ApiError::upstream(&error))?;
     Ok(Json(json!({ "replaced": replaced, "table": letter.table })))
 }

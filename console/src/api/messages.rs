@@ -231,7 +231,13 @@ impl Search {
         if self.is_from_the_end && found.len() > self.limit {
             found.drain(..found.len() - self.limit);
         }
-        let ended = if is_full { "limit" } else if left.is_empty() { "end" } else { "bound" };
+        let ended = if is_full {
+            "limit"
+        } else if left.is_empty() {
+            "end"
+        } else {
+            "bound"
+        };
         Ok(Found { records: found, scanned, ended, next })
     }
 }

@@ -5,12 +5,12 @@ use axum::extract::State;
 use pillion_broker::{ApiSnapshot, BrokerSnapshot, SnapshotLimits};
 use serde_json::{Value, json};
 
+use super::Api;
 use super::connectors;
 use super::error::ApiError;
-use super::Api;
 use crate::health;
 use crate::history::{Sample, now_ms};
-use crate::process;
+use crate::process::{self, Process};
 
 const LIMITS: SnapshotLimits = SnapshotLimits { topics: 0, groups: 20, topics_of_group: 100 };
 
@@ -28,14 +28,7 @@ pub(super) async fn overview(State(api): State<Api>) -> Result<Json<Value>, ApiE
         "nowMs": now_ms(),
         "readiness": readiness,
         "settings": { "allowWrites": api.config.allow_writes, "traceUrl": api.config.trace_url },
-        "process": process.map(|seen| json!({
-            "cpuSeconds": seen.cpu_seconds,
-            "residentBytes": seen.resident_bytes,
-            "threads": seen.threads,
-            "startedMs": (seen.started_seconds * 1000.0) as i64,
-            "openFiles": seen.open_files,
-            "openFilesMax": seen.open_files_max,
-        })),
+        "process": process.as_ref().map(process_json),
         "broker": broker.as_ref().map(broker_json),
         "connectors": watched.connectors().iter().map(connectors::summary).collect::<Vec<_>>(),
     })))
@@ -44,6 +37,18 @@ pub(super) async fn overview(State(api): State<Api>) -> Result<Json<Value>, ApiE
 /// Answers `/api/history`.
 pub(super) async fn history(State(api): State<Api>) -> Json<Vec<Sample>> {
     Json(api.history.samples())
+}
+
+/// This process's numbers.
+pub(super) fn process_json(seen: &Process) -> Value {
+    json!({
+        "cpuSeconds": seen.cpu_seconds,
+        "residentBytes": seen.resident_bytes,
+        "threads": seen.threads,
+        "startedMs": (seen.started_seconds * 1000.0) as i64,
+        "openFiles": seen.open_files,
+        "openFilesMax": seen.open_files_max,
+    })
 }
 
 /// A broker's numbers.

@@ -42,7 +42,9 @@ pub(super) fn bytes(bytes: Option<&[u8]>, bytes_max: usize) -> Value {
 fn text(shown: &[u8], is_cut: bool) -> Option<&str> {
     let text = match std::str::from_utf8(shown) {
         Ok(text) => text,
-        Err(error) if is_cut && error.error_len().is_none() => std::str::from_utf8(&shown[..error.valid_up_to()]).ok()?,
+        Err(error) if is_cut && error.error_len().is_none() => {
+            std::str::from_utf8(&shown[..error.valid_up_to()]).ok()?
+        }
         Err(_) => return None,
     };
     let is_plain = |character: char| !character.is_control() || matches!(character, '\n' | '\r' | '\t');

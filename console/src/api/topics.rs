@@ -46,8 +46,10 @@ pub(super) async fn describe(State(api): State<Api>, Query(asked): Query<Asked>)
     let Some(topic) = admin.describe_topics(names).await?.pop() else {
         return Err(ApiError::missing("there is no topic of this name"));
     };
-    let (starts, ends) =
-        tokio::try_join!(admin.list_offsets(&asked.name, Offset::Earliest), admin.list_offsets(&asked.name, Offset::Latest))?;
+    let (starts, ends) = tokio::try_join!(
+        admin.list_offsets(&asked.name, Offset::Earliest),
+        admin.list_offsets(&asked.name, Offset::Latest)
+    )?;
     let offsets: HashMap<i32, (Option<i64>, Option<i64>)> =
         starts.iter().zip(&ends).map(|(start, end)| (start.partition, (start.offset, end.offset))).collect();
     let partitions = topic.partitions.iter().take(PARTITIONS_MAX).map(|partition| {
@@ -66,7 +68,7 @@ pub(super) async fn describe(State(api): State<Api>, Query(asked): Query<Asked>)
     let seen = counted(&api).await?;
     Ok(Json(json!({
         "name": topic.name,
-        "id": topic.topic_id,
+        "id": topic.topic_id.to_string(),
         "isInternal": topic.is_internal,
         "partitionCount": topic.partitions.len(),
         "partitions": partitions.collect::<Vec<_>>(),

@@ -30,13 +30,18 @@ fn every_file_is_served_and_every_script_imports_what_is_served() {
 #[test]
 fn nothing_comes_from_elsewhere_and_nothing_is_made_of_markup() {
     for asset in ASSETS.iter().filter(|asset| asset.path != "/icon.svg") {
-        let words = ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "://cdn"];
+        let words =
+            ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "://cdn"];
         for word in words {
             assert!(!asset.content.contains(word), "{} holds {word}", asset.path);
         }
         // A namespace is a name, not a request.
         for (at, _) in asset.content.match_indices("http://") {
-            assert!(asset.content[at..].starts_with("http://www.w3.org/2000/svg"), "{} names another server", asset.path);
+            assert!(
+                asset.content[at..].starts_with("http://www.w3.org/2000/svg"),
+                "{} names another server",
+                asset.path
+            );
         }
         assert!(!asset.content.contains("https://"), "{} names another server", asset.path);
     }

@@ -1,9 +1,7 @@
 use super::*;
 
 fn check(guard: &Guard, method: Method, headers: &[(&'static str, &'static str)]) -> u16 {
-    let headers = headers.iter().map(|(name, value)| {
-        (HeaderName::from_static(name), HeaderValue::from_static(value))
-    });
+    let headers = headers.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
     guard.check(&method, &headers.collect()).map_or_else(|(status, _)| status.as_u16(), |()| 200)
 }
 

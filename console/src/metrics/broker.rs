@@ -42,18 +42,10 @@ fn requests(exposition: &mut Exposition, seen: &BrokerSnapshot) {
         latency.histogram(&[("api", api.name)], &api.latency);
     }
     let network = &seen.network;
-    exposition.counter(
-        "pillion_broker_received_bytes_total",
-        "Bytes read from connections.",
-        network.received_bytes,
-    );
+    exposition.counter("pillion_broker_received_bytes_total", "Bytes read from connections.", network.received_bytes);
     exposition.counter("pillion_broker_sent_bytes_total", "Bytes written to connections.", network.sent_bytes);
     exposition.gauge("pillion_broker_connections", "Connections.", network.connections_open);
-    exposition.counter(
-        "pillion_broker_connections_opened_total",
-        "Connections accepted.",
-        network.connections_opened,
-    );
+    exposition.counter("pillion_broker_connections_opened_total", "Connections accepted.", network.connections_opened);
     exposition.counter(
         "pillion_broker_connections_refused_total",
         "Connections turned away because of max.connections or max.connections.per.ip.",

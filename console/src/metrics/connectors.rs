@@ -54,12 +54,9 @@ fn counters(each: &mut Each<'_>) {
         "Events published; those repeated after a restart count again.",
         |seen| seen.rows_published as f64,
     );
-    each(
-        Kind::Counter,
-        "pillion_connector_transactions_total",
-        "Postgres transactions that held them.",
-        |seen| seen.transactions as f64,
-    );
+    each(Kind::Counter, "pillion_connector_transactions_total", "Postgres transactions that held them.", |seen| {
+        seen.transactions as f64
+    });
     each(
         Kind::Counter,
         "pillion_connector_commits_total",

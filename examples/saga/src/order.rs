@@ -66,7 +66,7 @@ pub fn main() -> Result<()> {
 
 async fn run(settings: &Settings) -> Result<()> {
     let limits = Limits {
-        step_ms: variable("SAGA_STEP_MS", 2_000)?,
+        step_ms: variable("SAGA_STEP_MS", 5_000)?,
         step_ms_max: variable("SAGA_STEP_MS_MAX", 30_000)?,
         attempts_max: variable("SAGA_ATTEMPTS_MAX", 8)?,
         deadline_ms: variable("SAGA_DEADLINE_MS", 300_000)?,

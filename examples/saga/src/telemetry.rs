@@ -1,11 +1,13 @@
 //! Logs on standard error and spans to an OpenTelemetry collector, both from the `tracing` crate.
 //!
 //! Spans leave by OTLP when `OTEL_EXPORTER_OTLP_ENDPOINT` is set: over gRPC, or over HTTP when
-//! `OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf`; the other OTEL_* variables are read by the SDK. Without an endpoint nothing is exported, but traces still have ids and still travel with the events.
+//! `OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf`; the other OTEL_* variables are read by the SDK. Metrics are for whoever asks for them ([`measures`]). Without an endpoint nothing is exported, but traces still have ids and still travel with the events.
+
+mod measures;
 
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use opentelemetry::Key;
@@ -13,6 +15,7 @@ use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::trace::{SdkTracerProvider, SpanData};
 use tokio::runtime::{Builder, Runtime};
 use tracing::warn;
@@ -21,12 +24,16 @@ use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::log_format::LogFormat;
+use measures::Measures;
 
 /// The log filter unless RUST_LOG gives one. What librdkafka logs by itself reaches the consumer as an error, too.
 const LOG_DEFAULT: &str = "info,librdkafka=off,rdkafka::client=off";
 
 /// How long a stopping service waits for a collector that does not answer.
 const FLUSH_LIMIT: Duration = Duration::from_secs(1);
+
+/// The same for metrics, which are sent side by side with the spans.
+const METRICS_LIMIT: Duration = Duration::from_millis(200);
 
 /// Runs a whole service with logs and traces, and sends the last spans when it has ended. `name` is the service's
 /// unless OTEL_SERVICE_NAME says otherwise.
@@ -38,23 +45,30 @@ pub fn run(name: &'static str, service: impl Future<Output = Result<()>>) -> Res
     let exporter_runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     // HTTP clients ask for the process's cryptography when they are made, https or not.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let provider = {
+    let (provider, meters) = {
         let _entered = exporter_runtime.enter();
         start(name)?
     };
     let outcome = Runtime::new()?.block_on(service);
+    let last_metrics = std::thread::spawn(move || meters.map(|meters| meters.shutdown()));
     if let Err(error) = provider.shutdown_with_timeout(FLUSH_LIMIT) {
         warn!("the last spans are lost: {error}");
+    }
+    // They have had the time the spans took; a collector that does not answer gets no more than the limit in all.
+    let began = Instant::now();
+    while !last_metrics.is_finished() && began.elapsed() < METRICS_LIMIT {
+        std::thread::sleep(Duration::from_millis(5));
     }
     exporter_runtime.shutdown_background();
     outcome
 }
 
-fn start(name: &'static str) -> Result<SdkTracerProvider> {
+fn start(name: &'static str) -> Result<(SdkTracerProvider, Option<SdkMeterProvider>)> {
     let resource = resource(name);
     let service_name = resource.get(&Key::from_static_str("service.name")).map_or(name.into(), |name| name.to_string());
-    let mut provider = SdkTracerProvider::builder().with_resource(resource);
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let meters = measures::start(resource.clone(), variable)?;
+    let mut provider = SdkTracerProvider::builder().with_resource(resource);
     if let Some(endpoint) = endpoint(variable) {
         // The HTTP exporter knows the rules of its endpoint's path, and so reads the variables itself.
         let exporter = match is_http(variable) {
@@ -82,8 +96,9 @@ fn start(name: &'static str) -> Result<SdkTracerProvider> {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_filter(EnvFilter::builder().parse(std::env::var("RUST_LOG").unwrap_or_else(|_| LOG_DEFAULT.into()))?);
-    tracing_subscriber::registry().with(spans).with(logs).try_init()?;
-    Ok(provider)
+    let measures = meters.as_ref().map(Measures::new);
+    tracing_subscriber::registry().with(spans).with(logs).with(measures).try_init()?;
+    Ok((provider, meters))
 }
 
 /// Where spans go; `None` when nobody asked for them. `host:port` without a scheme is taken as http.

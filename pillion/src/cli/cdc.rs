@@ -32,8 +32,15 @@ pub(super) struct Arguments {
 
 impl Arguments {
     pub(super) fn execute(self) -> Result<()> {
-        let parts = Parts { broker: false, connector: true };
-        let configuration = self.configuration.read(parts, |layers| self.connector.add_to(layers))?;
-        process::run(Kind::Service, async { sidecar::run(configuration, signals::stop_on_signal()?).await })
+        let read = move || {
+            self.configuration.read(Parts { broker: false, connector: true }, |layers| {
+                self.connector.add_to(layers);
+            })
+        };
+        let configuration = read()?;
+        let level = configuration.log_level.clone();
+        process::run_at(Kind::Service, level.as_deref(), async {
+            sidecar::run(configuration, Box::new(read), signals::stop_on_signal()?).await
+        })
     }
 }

@@ -4,6 +4,8 @@ use anyhow::{Context, Result};
 use pillion_trace_context::telemetry::{LogFormat, TelemetrySettings, init_with};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::reloading::log_level;
+
 /// Fewest and most worker threads. One worker would let a slow disk or a long answer stop every other connection; more
 /// than four do not pay on a machine that runs a sidecar's neighbours too.
 const WORKERS: std::ops::RangeInclusive<usize> = 2..=4;
@@ -21,21 +23,24 @@ pub(super) enum Kind {
 
 /// Sets up telemetry and an event loop, and runs `work` to its end.
 pub(super) fn run(kind: Kind, work: impl Future<Output = Result<()>>) -> Result<()> {
-    run_adjusted(kind, |_| {}, work)
+    run_adjusted(kind, None, |_| {}, work)
 }
 
-/// As [`run`], with telemetry as `adjust` leaves it.
+/// As [`run`], with the log level of a configuration; the environment's comes before it.
+pub(super) fn run_at(kind: Kind, level: Option<&str>, work: impl Future<Output = Result<()>>) -> Result<()> {
+    run_adjusted(kind, level, |_| {}, work)
+}
+
+/// As [`run_at`], with telemetry as `adjust` leaves it.
 pub(super) fn run_adjusted(
     kind: Kind,
+    level: Option<&str>,
     adjust: impl FnOnce(&mut TelemetrySettings),
     work: impl Future<Output = Result<()>>,
 ) -> Result<()> {
     let mut settings = TelemetrySettings::from_environment("pillion", env!("CARGO_PKG_VERSION"))?;
-    let is_level_given = |name: &str| std::env::var(name).is_ok_and(|value| !value.is_empty());
-    if !is_level_given("PILLION_LOG") && !is_level_given("RUST_LOG") {
-        let level = if kind == Kind::Service { "info" } else { "warn" };
-        // The replication library logs each lost connection as an error; the connector says it, once.
-        settings.log_filter = format!("{level},pgwire_replication=off");
+    if !log_level::is_in_environment() {
+        settings.log_filter = log_level::filter(level.unwrap_or(if kind == Kind::Service { "info" } else { "warn" }));
     }
     if kind != Kind::Service {
         settings.log_format = settings.log_format.or(Some(LogFormat::Human));

@@ -30,10 +30,16 @@ pub(super) struct Arguments {
 
 impl Arguments {
     pub(super) fn execute(self) -> Result<()> {
-        let configuration = self.configuration.read(Parts { broker: true, connector: true }, |layers| {
-            self.broker.add_to(layers);
-            self.connector.add_to(layers);
-        })?;
-        process::run(Kind::Service, async { sidecar::run(configuration, signals::stop_on_signal()?).await })
+        let read = move || {
+            self.configuration.read(Parts { broker: true, connector: true }, |layers| {
+                self.broker.add_to(layers);
+                self.connector.add_to(layers);
+            })
+        };
+        let configuration = read()?;
+        let level = configuration.log_level.clone();
+        process::run_at(Kind::Service, level.as_deref(), async {
+            sidecar::run(configuration, Box::new(read), signals::stop_on_signal()?).await
+        })
     }
 }

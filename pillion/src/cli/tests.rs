@@ -45,6 +45,29 @@ fn flags_that_scripts_rely_on_are_taken() {
         "log verify d --json",
         "log verify d --notes",
         "config --set num.partitions=3",
+        "config --config f --changed --json",
+        "config check --config server.properties --json",
+        "config keys --markdown",
+        "consume a b --from 2026-01-31T12:00:00Z --to @5 --key k --header h=v --header h --pretty",
+        "consume t --group g -n 1",
+        "produce t f.json -k 1",
+        "produce t --json --rate 10",
+        "group list --state stable --json",
+        "group describe g h --json",
+        "group reset-offsets g --topic t:0,1 --to start --dry-run",
+        "group reset-offsets g --all-topics --shift-by -3 --execute",
+        "group delete-offsets g --topic t",
+        "group delete g --if-exists",
+        "dead-letter list --topic d --table a.b --reason r --json",
+        "dead-letter show 0:1 0:2 --json",
+        "dead-letter replay 0:1 --postgres URL --bootstrap h:1 --column a=b --column c --dry-run",
+        "dead-letter replay --all --config f.toml",
+        "status --watch --every 1s --json --postgres URL",
+        "bench produce -n 5 --size 10 --acks 1 -z lz4 --partitions 3 --json",
+        "bench outbox --config f.toml",
+        "version --json",
+        "generate completions zsh",
+        "generate man d",
     ] {
         if let Err(error) = parsed(arguments) {
             panic!("{arguments}\n{error}");
@@ -64,6 +87,14 @@ fn a_mistake_on_the_command_line_is_a_usage_error() {
         "consume t -o x",
         "log dump",
         "log dump d --offsets 7..3",
+        "consume t --group g --partition 1",
+        "consume t --to -1",
+        "group reset-offsets g --topic t",
+        "group reset-offsets g --to start",
+        "group reset-offsets g --topic t --to start --shift-by 1",
+        "group reset-offsets g --topic t --to start --execute --dry-run",
+        "dead-letter show 5",
+        "dead-letter replay --config f",
     ] {
         let error = parsed(arguments).unwrap_err();
         assert_eq!(error.exit_code(), 2, "{arguments}");
@@ -90,4 +121,89 @@ fn every_command_explains_itself_with_examples() {
         let help = subcommand.render_long_help().to_string();
         assert!(help.contains("Examples:"), "{} has no examples", subcommand.get_name());
     }
+}
+
+/// The words of a line as a shell takes them: single and double quotes, no escapes.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut quote, mut is_open) = (Vec::new(), None, false);
+    for character in line.chars() {
+        match (quote, character) {
+            (Some(open), other) if open == other => quote = None,
+            (None, '"' | '\'') => {
+                quote = Some(character);
+                if !is_open {
+                    words.push(String::new());
+                }
+                is_open = true;
+            }
+            (None, ' ') => is_open = false,
+            (_, other) => {
+                if !is_open {
+                    words.push(String::new());
+                }
+                is_open = true;
+                words.last_mut().unwrap().push(other);
+            }
+        }
+    }
+    words
+}
+
+/// What stands in a document as a command: in backticks, or on an indented line, up to a pipe or a redirection.
+fn commands_of(document: &str) -> Vec<String> {
+    let inline = document.split('`').skip(1).step_by(2);
+    let blocks = document.lines().filter_map(|line| line.strip_prefix("    "));
+    let whole = inline.chain(blocks).map(str::trim).filter(|text| text.starts_with("pillion "));
+    whole.map(|text| text.split([';', '|', '>', '<']).next().unwrap().trim().to_owned()).collect()
+}
+
+#[test]
+fn every_command_in_the_documents_is_one() {
+    for (name, document, at_least) in [
+        ("docs/commands.md", include_str!("../../../docs/commands.md"), 60),
+        ("docs/install.md", include_str!("../../../docs/install.md"), 3),
+    ] {
+        let commands = commands_of(document);
+        assert!(commands.len() >= at_least, "{name} has {} commands", commands.len());
+        for command in commands.iter().filter(|command| !command.contains("COMMAND") && *command != "pillion --help") {
+            if let Err(error) = CommandLine::try_parse_from(words(command)) {
+                panic!("{name}: {command}\n{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_prints_something_prints_json_too() {
+    fn check(command: &clap::Command, path: &str, without: &mut Vec<String>) {
+        let subcommands: Vec<_> = command.get_subcommands().filter(|one| one.get_name() != "help").collect();
+        let has_json = command.get_arguments().any(|argument| argument.get_id() == "json");
+        if subcommands.is_empty() && !has_json {
+            without.push(path.to_owned());
+        }
+        subcommands.iter().for_each(|one| check(one, format!("{path} {}", one.get_name()).trim(), without));
+    }
+    let mut without = Vec::new();
+    check(&CommandLine::command(), "", &mut without);
+    // Those that run on, those that say what they did in a line, and those that write a file's content.
+    let known = [
+        "run",
+        "broker",
+        "cdc",
+        "dev",
+        "demo",
+        "outbox init",
+        "outbox prune",
+        "outbox republish",
+        "dead-letter replay",
+        "topic create",
+        "topic alter",
+        "topic delete-records",
+        "topic delete",
+        "group delete-offsets",
+        "group delete",
+        "generate completions",
+        "generate man",
+    ];
+    assert_eq!(without, known);
 }

@@ -136,6 +136,11 @@ impl Layers {
         self.said.plain.entry(key).or_insert_with(|| Setting { value: value.to_owned(), origin: Origin::Default });
     }
 
+    /// Whether somebody has said anything about a key.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.said.plain.contains_key(key)
+    }
+
     /// Adds one `--set key=value`; the key must be for one of `parts`.
     pub(crate) fn add_set(&mut self, assignment: &str, parts: &[Part]) {
         let Some((key, value)) = assignment.split_once('=') else {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use pillion_broker::BrokerConfig;
 use pillion_cdc::ConnectorConfig;
 use pillion_console::ConsoleConfig;
+use pillion_trace_context::telemetry;
 
 use super::connectors::{self, NamedConnector};
 use super::keys::{self, Part};
@@ -43,6 +44,8 @@ pub(crate) struct Configuration {
     pub(crate) is_bootstrap_given: bool,
     /// Metrics, health and the page.
     pub(crate) console: ConsoleConfig,
+    /// `log.level`, if it was given.
+    pub(crate) log_level: Option<String>,
     /// What a person should know before it starts.
     pub(crate) warnings: Vec<String>,
 }
@@ -63,8 +66,10 @@ impl Configuration {
         };
         let console = reader.console();
         let is_bootstrap_given = reader.settings.contains_key(keys::BOOTSTRAP_SERVERS);
+        let log_level = reader.log_level();
         ConfigurationError::unless_none(reader.problems)?;
-        Ok(Self { broker, connector, named_connectors, is_bootstrap_given, console, warnings: reader.warnings })
+        let warnings = reader.warnings;
+        Ok(Self { broker, connector, named_connectors, is_bootstrap_given, console, log_level, warnings })
     }
 }
 
@@ -97,6 +102,14 @@ impl Reader {
             }
         }
         config
+    }
+
+    fn log_level(&mut self) -> Option<String> {
+        let setting = self.settings.get(keys::LOG_LEVEL)?;
+        if let Err(reason) = telemetry::check_log_filter(&setting.value) {
+            self.problems.push(format!("log.level ({}): {reason}", setting.origin));
+        }
+        Some(setting.value.clone())
     }
 
     fn data_directory(&mut self) -> PathBuf {

@@ -70,7 +70,7 @@ impl Event {
 
 /// Lines cells up: widths fit the demo's topics, UUIDs and trace ids.
 fn columns([event, topic, partition, offset, ms, key, trace]: [&str; 7]) -> String {
-    format!("  {event:<17} {topic:<28} {partition:>4} {offset:>6} {ms:>5}  {key:<36}  {trace}")
+    format!("  {event:<18} {topic:<28} {partition:>4} {offset:>6} {ms:>5}  {key:<36}  {trace}")
 }
 
 #[cfg(test)]

@@ -19,16 +19,20 @@ pub(crate) enum Fault {
     Poison,
 }
 
-impl Fault {
-    /// Variables of the services: service, name, value.
-    pub(super) fn variables(self) -> &'static [(&'static str, &'static str, &'static str)] {
-        match self {
-            // The order service asks again after one second, and the bank takes three.
-            Fault::SlowPayment => &[("payment", "PAYMENT_DELAY_MS", "3000"), ("order", "SAGA_STEP_MS", "1000")],
-            _ => &[],
-        }
-    }
+/// A variable of a service: service, name, value.
+pub(super) type Variable = (&'static str, &'static str, &'static str);
 
+/// Variables of the services. The order service asks again what is not answered, which on a busy machine would look like
+/// events that come twice: it has patience here, unless its impatience is to be seen.
+pub(super) fn variables(fault: Option<Fault>) -> &'static [Variable] {
+    match fault {
+        // It asks again after one second, and the bank takes three.
+        Some(Fault::SlowPayment) => &[("payment", "PAYMENT_DELAY_MS", "3000"), ("order", "SAGA_STEP_MS", "1000")],
+        _ => &[("order", "SAGA_STEP_MS", "60000"), ("order", "SAGA_STEP_MS_MAX", "60000")],
+    }
+}
+
+impl Fault {
     /// The service whose way to its database must be such that it can be closed.
     pub(super) fn detour(self) -> Option<&'static str> {
         (self == Fault::DbPaused).then_some("order")

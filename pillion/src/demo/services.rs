@@ -17,6 +17,7 @@ use tokio::process::{ChildStdout, Command};
 use tokio::time::timeout;
 
 use super::TraceAddress;
+use super::fault::Variable;
 use crate::child_process::{ChildProcess, describe_exit, end_of_log};
 
 /// A service's program.
@@ -25,15 +26,30 @@ pub(super) struct ServiceProgram {
     pub(super) name: &'static str,
     /// The database of its own; `None`: it keeps nothing.
     pub(super) database: Option<&'static str>,
+    /// Whether a connector publishes its events. One that keeps only what it reads has none to publish.
+    pub(super) has_outbox: bool,
 }
 
-/// In the order they are started.
-pub(super) const PROGRAMS: [ServiceProgram; 4] = [
-    ServiceProgram { name: "order", database: Some("shop_order") },
-    ServiceProgram { name: "payment", database: Some("shop_payment") },
-    ServiceProgram { name: "inventory", database: Some("shop_inventory") },
-    ServiceProgram { name: "mailer", database: None },
+impl ServiceProgram {
+    const fn new(name: &'static str, database: Option<&'static str>, has_outbox: bool) -> Self {
+        Self { name, database, has_outbox }
+    }
+}
+
+/// In the order they are started: each is told the addresses of those before it.
+pub(super) const PROGRAMS: [ServiceProgram; 8] = [
+    ServiceProgram::new("order", Some("shop_order"), true),
+    ServiceProgram::new("payment", Some("shop_payment"), true),
+    ServiceProgram::new("inventory", Some("shop_inventory"), true),
+    ServiceProgram::new("mailer", None, false),
+    ServiceProgram::new("customer", Some("shop_customer"), true),
+    ServiceProgram::new("loyalty", Some("shop_loyalty"), false),
+    ServiceProgram::new("history", Some("shop_history"), false),
+    ServiceProgram::new("storefront", None, false),
 ];
+
+/// Where requests go.
+pub(super) const FRONT: &str = "storefront";
 
 /// Bound of making a service's tables, and of a service's start.
 const START_PATIENCE: Duration = Duration::from_secs(60);
@@ -55,8 +71,8 @@ pub(super) struct Surroundings {
     pub(super) bootstrap_servers: String,
     /// For logs, and for what a service without a database leaves behind.
     pub(super) log_directory: PathBuf,
-    /// Further variables: service, name, value.
-    pub(super) variables: Vec<(&'static str, &'static str, &'static str)>,
+    /// Further variables.
+    pub(super) variables: Vec<Variable>,
     /// Where their spans go, unless the environment says.
     pub(super) traces: Option<TraceAddress>,
 }
@@ -122,7 +138,7 @@ impl Programs {
     pub(super) async fn start(&self, surroundings: &Surroundings) -> Result<Services> {
         let mut services = Services { running: Vec::new() };
         for ServiceProgram { name, .. } in PROGRAMS {
-            match self.start_one(name, surroundings).await {
+            match self.start_one(name, surroundings, &services).await {
                 Ok(service) => services.running.push(service),
                 Err(error) => {
                     services.stop().await?;
@@ -133,8 +149,11 @@ impl Programs {
         Ok(services)
     }
 
-    async fn start_one(&self, name: &str, surroundings: &Surroundings) -> Result<Service> {
+    async fn start_one(&self, name: &str, surroundings: &Surroundings, before: &Services) -> Result<Service> {
         let (mut command, log) = self.command(name, surroundings)?;
+        for (name, address, _) in before.list() {
+            command.env(format!("{}_URL", name.to_uppercase()), format!("http://{address}"));
+        }
         command.stdout(Stdio::piped());
         let mut process = ChildProcess::spawn(name, command, Signal::TERM, None).await?;
         let mut stdout = BufReader::new(process.take_stdout().context("standard output was asked for")?);

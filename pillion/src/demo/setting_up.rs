@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use pillion_broker::BrokerConfig;
+use pillion_broker::{BrokerConfig, BrokerSpanMode};
 use pillion_cdc::{ConnectorConfig, State, Status};
 use pillion_client::{Assignment, Client, ClientConfig, Consumer, ConsumerConfig, ErrorCode, NewTopic, Offset};
 use tokio_postgres::NoTls;
 
 use super::detour::Detour;
-use super::fault::Fault;
+use super::fault::{self, Fault};
 use super::services::{PROGRAMS, Programs, ServiceProgram, Services, Surroundings};
 use super::{DemoOptions, TraceAddress};
 use crate::config::{Configuration, NamedConnector};
@@ -19,7 +19,9 @@ use crate::embedded_postgres::EmbeddedPostgres;
 use crate::sidecar::Sidecar;
 
 /// Where their events and commands arrive.
-pub(super) const TOPICS: [&str; 7] = [
+pub(super) const TOPICS: [&str; 9] = [
+    "outbox.event.customer",
+    "outbox.event.loyalty",
     "outbox.event.order",
     "outbox.event.payment",
     "outbox.event.stock",
@@ -117,7 +119,7 @@ pub(super) async fn set_up(started: &mut Started, options: DemoOptions, programs
         database_urls: database_urls.clone(),
         bootstrap_servers: String::new(),
         log_directory: directory.clone(),
-        variables: options.fault.map(Fault::variables).unwrap_or_default().to_vec(),
+        variables: fault::variables(options.fault).to_vec(),
         traces: options.traces,
     };
     let detour = match options.fault.and_then(Fault::detour) {
@@ -127,10 +129,14 @@ pub(super) async fn set_up(started: &mut Started, options: DemoOptions, programs
     programs.make_tables(&surroundings).await?;
     let names: Vec<&str> =
         PROGRAMS.iter().filter(|program| program.database.is_some()).map(|program| program.name).collect();
-    step.done(&format!("a database each for {}, with an outbox", names.join(", ")));
+    step.done(&format!("a database each for {}", names.join(", ")));
 
     let step = Step::begin();
-    let (configuration, statuses) = configuration(&directory.join("broker"), &options.listen, &database_urls)?;
+    let (mut configuration, statuses) = configuration(&directory.join("broker"), &options.listen, &database_urls)?;
+    // Whoever looks at a trace sees the broker's part of the time, too.
+    if let Some(broker) = configuration.broker.as_mut().filter(|_| options.traces.is_some()) {
+        broker.span_mode = BrokerSpanMode::Sampled;
+    }
     let sidecar = started.sidecar.insert(Sidecar::start(configuration).await?);
     let broker = sidecar.broker_address().context("the broker has an address")?.to_string();
     tokio::select! {
@@ -206,8 +212,8 @@ fn configuration(
 ) -> Result<(Configuration, Vec<Status>)> {
     let mut named_connectors = Vec::new();
     let mut statuses = Vec::new();
-    for ServiceProgram { name, .. } in PROGRAMS {
-        let Some(url) = database_urls.get(name) else { continue };
+    for ServiceProgram { name, .. } in PROGRAMS.iter().filter(|program| program.has_outbox) {
+        let url = database_urls.get(name).context("a service with an outbox has a database")?;
         let postgres = url.parse().context("the embedded PostgreSQL has an address")?;
         let mut config = ConnectorConfig::new(postgres, Vec::new());
         config.slot = format!("pillion_{name}");
@@ -216,7 +222,7 @@ fn configuration(
         config.auto_init = true;
         config.status = Status::default();
         statuses.push(config.status.clone());
-        named_connectors.push(NamedConnector { name: name.to_owned(), config, is_bootstrap_given: false });
+        named_connectors.push(NamedConnector { name: (*name).to_owned(), config, is_bootstrap_given: false });
     }
     let configuration = Configuration {
         broker: Some(BrokerConfig::new(PathBuf::from(data), listen)),
@@ -224,6 +230,7 @@ fn configuration(
         named_connectors,
         is_bootstrap_given: false,
         console: pillion_console::ConsoleConfig::default(),
+        log_level: None,
         warnings: Vec::new(),
     };
     Ok((configuration, statuses))

@@ -1,7 +1,7 @@
 //! What the demo shows: orders that go well and one that does not, each event as it passes, the verdict, and addresses to try.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use pillion_client::{ConsumedRecord, Consumer};
@@ -11,6 +11,7 @@ use super::event::Event;
 use super::faults;
 use super::http;
 use super::saga_check::{IS_COMPENSATED, IS_LED, SUCCEEDS, SagaCheck};
+use super::services::FRONT;
 use super::setting_up::{Stage, Started};
 
 /// What a saga that has ended is called.
@@ -31,11 +32,11 @@ const POLLS_AFTERWARDS: u32 = 2;
 /// When an order cannot be placed, an event is missing, repeated or out of order, or a part ends by itself.
 pub(super) async fn show(started: &mut Started, mut stage: Stage) -> Result<()> {
     let services = started.services().context("the services are started")?;
-    let order_address = services.address("order").context("the order service has an address")?;
-    let addresses = addresses(&stage, started, order_address);
+    let front = services.address(FRONT).context("the storefront has an address")?;
+    let addresses = addresses(&stage, started, front);
 
     tokio::select! {
-        told = tell(&mut stage, order_address) => told?,
+        told = tell(&mut stage, front) => told?,
         ended = started.ended() => ended?,
     }
     if !stage.once {
@@ -49,13 +50,15 @@ pub(super) async fn show(started: &mut Started, mut stage: Stage) -> Result<()> 
     Ok(())
 }
 
-async fn tell(stage: &mut Stage, order_address: SocketAddr) -> Result<()> {
+async fn tell(stage: &mut Stage, front: SocketAddr) -> Result<()> {
     if let Some(fault) = stage.fault {
-        faults::show(fault, stage, order_address).await?;
+        faults::show(fault, stage, front).await?;
         println!("\nIt ended as it must.");
         return Ok(());
     }
-    println!("\nThree orders:");
+    let customer_id = register(front).await?;
+    println!("\nA customer: {customer_id}");
+    println!("Three orders:");
     let orders = [
         ("bicycle", "choreographed", "is paid, reserved and confirmed", SUCCEEDS.as_slice()),
         ("unicorn", "choreographed", "is paid, not in stock, refunded and cancelled", IS_COMPENSATED.as_slice()),
@@ -63,7 +66,7 @@ async fn tell(stage: &mut Stage, order_address: SocketAddr) -> Result<()> {
     ];
     let mut checks = Vec::new();
     for (sku, style, story, expected) in orders {
-        let order_id = place(order_address, &order(sku, style)).await?;
+        let order_id = place(front, &order_of(&customer_id, sku, style)).await?;
         println!("  {order_id}  1 {sku}: {story}");
         checks.push(SagaCheck::new(order_id, expected));
     }
@@ -73,9 +76,22 @@ async fn tell(stage: &mut Stage, order_address: SocketAddr) -> Result<()> {
     Ok(())
 }
 
+/// Registers a customer; answers her id. Her trace is the first one to look at: HTTP, SQL, outbox, another service.
+async fn register(address: SocketAddr) -> Result<String> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let customer = json!({ "name": "Ada", "email": format!("ada-{}@example.org", now.as_millis()) });
+    let answer = http::post_json(address, "/customers", &customer).await?;
+    let customer_id = answer.get("customerId").and_then(|id| id.as_str());
+    Ok(customer_id.with_context(|| format!("the customer service answered without a customerId: {answer}"))?.to_owned())
+}
+
 /// One of an item, at a price that is paid.
 pub(super) fn order(sku: &str, style: &str) -> Value {
-    json!({ "customer": "Ada", "sku": sku, "quantity": 1, "amountCents": 49_900, "style": style })
+    order_of("Ada", sku, style)
+}
+
+fn order_of(customer: &str, sku: &str, style: &str) -> Value {
+    json!({ "customer": customer, "sku": sku, "quantity": 1, "amountCents": 49_900, "style": style })
 }
 
 /// Places an order; answers its id.
@@ -123,7 +139,7 @@ fn expected_count(checks: &[SagaCheck]) -> usize {
 }
 
 /// Commands for a person to try.
-fn addresses(stage: &Stage, started: &Started, order_address: SocketAddr) -> String {
+fn addresses(stage: &Stage, started: &Started, front: SocketAddr) -> String {
     let Stage { broker, database_urls, .. } = stage;
     let database_url = database_urls.get("order").map_or("", String::as_str);
     let logs = started.services().into_iter().flat_map(|services| services.list());
@@ -138,11 +154,12 @@ fn addresses(stage: &Stage, started: &Started, order_address: SocketAddr) -> Str
 Try it, in another terminal:
   kcat -b {broker} -L
   kcat -b {broker} -C -t outbox.event.order -f '%T %k %h\\n%s\\n'
+  http://{front}/                            the shop's own page
   psql '{database_url}' -c 'SELECT id, sku, state, reason FROM orders'
-  curl -X POST http://{order_address}/orders -H 'content-type: application/json' \\
+  curl -X POST http://{front}/orders -H 'content-type: application/json' \\
        -d '{{\"customer\":\"you\",\"sku\":\"bicycle\",\"quantity\":1,\"amountCents\":49900}}'
-  curl http://{order_address}/orders/ORDER_ID        its saga, step by step
-  curl http://{order_address}/sagas?state=stuck      what waits for a person
+  curl http://{front}/orders/ORDER_ID        its saga, step by step
+  curl http://{front}/sagas?state=stuck      what waits for a person
 
 Logs    {}
 Traces  {traces}

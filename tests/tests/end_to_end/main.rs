@@ -2,8 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod broker_spans;
 mod clients;
 mod command_line;
+mod command_line_groups;
+mod command_line_running;
+mod console;
 mod consumed;
 mod demo;
 mod kills;

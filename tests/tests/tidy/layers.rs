@@ -23,12 +23,19 @@ const LAYERS: [Layer; 12] = [
     Layer { folder: "cdc", may: &["pillion-client", "pillion-trace-context"], never: &["pillion-broker"] },
     Layer {
         folder: "console",
-        may: &["pillion-broker", "pillion-cdc", "pillion-client"],
+        may: &["pillion-broker", "pillion-cdc", "pillion-client", "pillion-trace-context"],
         never: &[],
     },
     Layer {
         folder: "pillion",
-        may: &["pillion-broker", "pillion-cdc", "pillion-client", "pillion-console", "pillion-trace-context", "pillion-wire"],
+        may: &[
+            "pillion-broker",
+            "pillion-cdc",
+            "pillion-client",
+            "pillion-console",
+            "pillion-trace-context",
+            "pillion-wire",
+        ],
         never: &[],
     },
     Layer { folder: "outbox", may: &[], never: &["pillion-broker", "pillion-cdc", "pillion-client"] },

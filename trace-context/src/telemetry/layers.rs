@@ -6,7 +6,7 @@ use opentelemetry_sdk::trace::SdkTracer;
 use tracing::Metadata;
 use tracing_subscriber::filter::{EnvFilter, LevelFilter, filter_fn};
 use tracing_subscriber::registry::LookupSpan;
-use tracing_subscriber::{Layer, fmt};
+use tracing_subscriber::{Layer, fmt, reload};
 
 use super::log_line::LogLine;
 use super::settings::{LogFormat, TelemetrySettings};
@@ -29,18 +29,32 @@ where
         .with_filter(filter_fn(is_exported).with_max_level_hint(LevelFilter::INFO))
 }
 
-/// Log lines on standard error, and a warning if the filter cannot be read: then `info` holds.
-pub(super) fn logs<S>(settings: &TelemetrySettings) -> (impl Layer<S> + use<S>, Option<String>)
+/// Puts another filter of log lines in place.
+pub(super) type ReplaceFilter = Box<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
+
+/// Reads a filter.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub(super) fn parsed(filter: &str) -> Result<EnvFilter, String> {
+    EnvFilter::try_new(filter).map_err(|error| format!("{error}; use info, or target=level,…"))
+}
+
+/// Log lines on standard error, what puts another filter in place, and a warning if the filter cannot be read: then
+/// `info` holds.
+pub(super) fn logs<S>(settings: &TelemetrySettings) -> (impl Layer<S> + use<S>, ReplaceFilter, Option<String>)
 where
     S: tracing::Subscriber + for<'span> LookupSpan<'span> + Send + Sync,
 {
-    let (filter, warning) = match EnvFilter::try_new(&settings.log_filter) {
+    let (filter, warning) = match parsed(&settings.log_filter) {
         Ok(filter) => (filter, None),
         Err(error) => {
-            let text = format!("log filter '{}' is ignored: {error}; use info, or target=level,…", settings.log_filter);
+            let text = format!("log filter '{}' is ignored: {error}", settings.log_filter);
             (EnvFilter::new("info"), Some(text))
         }
     };
+    let (filter, handle) = reload::Layer::new(filter);
+    let replace = move |filter: &str| handle.reload(parsed(filter)?).map_err(|error| error.to_string());
     let is_terminal = std::io::stderr().is_terminal();
     let format = settings.log_format.unwrap_or(if is_terminal { LogFormat::Human } else { LogFormat::Json });
     let is_coloured = is_terminal && format == LogFormat::Human && std::env::var_os("NO_COLOR").is_none();
@@ -49,7 +63,7 @@ where
         .event_format(LogLine::new(&settings.service_name, format))
         .with_writer(std::io::stderr)
         .with_filter(filter);
-    (layer, warning)
+    (layer, Box::new(replace), warning)
 }
 
 fn is_exported(metadata: &Metadata<'_>) -> bool {

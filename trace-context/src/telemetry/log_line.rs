@@ -6,10 +6,13 @@
 //!  "target":"pillion_cdc::session","timestamp":"…","trace_id":"4bf92f…"}   (on one line)
 //! ```
 //!
+//! Lines of one place in the code that repeat too often are left out and counted (`repeats.rs`).
+//!
 //! `tracing-subscriber`'s own JSON has no trace ids. They are taken from the current OpenTelemetry context, so lines
 //! inside spans made without `tracing` have them too.
 
 use std::fmt::{self, Write as _};
+use std::time::Instant;
 
 use opentelemetry::Context;
 use opentelemetry::trace::TraceContextExt;
@@ -21,6 +24,7 @@ use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
+use super::repeats::{Repeats, Verdict};
 use super::settings::LogFormat;
 use crate::traceparent::TraceParent;
 
@@ -29,11 +33,12 @@ use crate::traceparent::TraceParent;
 pub(super) struct LogLine {
     service: String,
     format: LogFormat,
+    repeats: Repeats,
 }
 
 impl LogLine {
     pub(super) fn new(service: &str, format: LogFormat) -> Self {
-        Self { service: service.to_owned(), format }
+        Self { service: service.to_owned(), format, repeats: Repeats::default() }
     }
 }
 
@@ -42,7 +47,13 @@ where
     S: Subscriber + for<'span> LookupSpan<'span>,
     N: for<'writer> FormatFields<'writer> + 'static,
 {
-    fn format_event(&self, context: &FmtContext<'_, S, N>, writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+    fn format_event(&self, context: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        match self.verdict(event) {
+            // A line without a byte is not written.
+            Verdict::LeftOut => return Ok(()),
+            Verdict::Shown { left_out: 0 } => {}
+            Verdict::Shown { left_out } => self.write_left_out(&mut writer, event, left_out)?,
+        }
         match self.format {
             LogFormat::Human => self.write_human(context, writer, event),
             LogFormat::Json => self.write_json(context, writer, event),
@@ -51,6 +62,39 @@ where
 }
 
 impl LogLine {
+    /// Whoever asks for debug lines wants them all; lines of the `log` crate have no place of their own.
+    fn verdict(&self, event: &Event<'_>) -> Verdict {
+        let metadata = event.metadata();
+        if *metadata.level() > Level::INFO || metadata.target() == "log" {
+            return Verdict::Shown { left_out: 0 };
+        }
+        self.repeats.judge(metadata.callsite(), Instant::now())
+    }
+
+    fn write_left_out(&self, writer: &mut Writer<'_>, event: &Event<'_>, left_out: u64) -> fmt::Result {
+        let (level, target) = (event.metadata().level(), event.metadata().target());
+        match self.format {
+            LogFormat::Human => {
+                SystemTime.format_time(writer)?;
+                write_level(writer, level)?;
+                writeln!(writer, " [{},,] {target}: {left_out} lines like the next one were left out", self.service)
+            }
+            LogFormat::Json => {
+                let mut timestamp = String::new();
+                SystemTime.format_time(&mut Writer::new(&mut timestamp))?;
+                let line = serde_json::json!({
+                    "timestamp": timestamp,
+                    "level": level.to_string(),
+                    "target": target,
+                    "service": self.service,
+                    "message": "lines like the next one were left out",
+                    "left_out": left_out,
+                });
+                writeln!(writer, "{line}")
+            }
+        }
+    }
+
     fn write_human<S, N>(
         &self,
         context: &FmtContext<'_, S, N>,

@@ -206,4 +206,6 @@ fn export(environment: &mut Environment<'_>) -> ExportSettings {
 }
 
 #[cfg(test)]
+mod documentation;
+#[cfg(test)]
 mod tests;

@@ -23,21 +23,21 @@ use tokio_rustls::rustls::{self, ServerConfig};
 use crate::export::certificate;
 
 /// One request as it came.
-struct Asked {
-    path: String,
+pub(crate) struct Asked {
+    pub(crate) path: String,
     headers: HeaderMap,
-    body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
 }
 
 /// A collector that answers what it is told to, in this order, then 200.
-struct HttpCollector {
-    address: SocketAddr,
-    asked: mpsc::UnboundedReceiver<Asked>,
+pub(crate) struct HttpCollector {
+    pub(crate) address: SocketAddr,
+    pub(crate) asked: mpsc::UnboundedReceiver<Asked>,
     connections: Arc<AtomicUsize>,
 }
 
 impl HttpCollector {
-    async fn start(answers: &'static [(StatusCode, &'static str)]) -> Self {
+    pub(crate) async fn start(answers: &'static [(StatusCode, &'static str)]) -> Self {
         Self::start_with(answers, None).await
     }
 

@@ -5,4 +5,5 @@
 mod collector;
 mod export;
 mod http;
+mod metrics;
 mod process;

@@ -147,3 +147,31 @@ fn what_has_no_effect_is_checked_and_kept() {
         assert!(default.is_empty() || row.take(&mut start.config.clone(), &default).is_ok(), "{}={default}", row.key);
     }
 }
+
+#[test]
+fn a_reload_takes_what_can_be_changed_and_names_what_waits() {
+    let settings =
+        set(&started(&[("log.segment.bytes", "100"), ("num.partitions", "2")]), THIS, "max.connections", "9");
+    let mut other = BrokerConfig::new("elsewhere", "127.0.0.1:0");
+    for (key, value) in [("log.segment.bytes", "200"), ("num.partitions", "3"), ("max.connections", "5")] {
+        other.set(key, value).expect("it is valid");
+    }
+    let (reloaded, held_back) = settings.restarted(&other);
+    assert_eq!(held_back, ["num.partitions", "log.dirs"]);
+    assert_eq!(segment_bytes(&reloaded), 200);
+    let config = reloaded.config();
+    assert_eq!((config.default_partitions, config.connections_max), (2, 9), "what was changed by a request stays");
+    assert_eq!(said(&reloaded, "max.connections")[2].as_deref(), Some("5"));
+    let (back, held_back) = reloaded.restarted(&BrokerConfig::new("data", "127.0.0.1:0"));
+    assert_eq!((segment_bytes(&back), held_back), (1_073_741_824, vec!["num.partitions"]), "what is taken back is");
+}
+
+#[test]
+fn a_reload_that_would_take_back_what_only_a_start_can_changes_nothing() {
+    let settings = started(&[("log.segment.bytes", "100")]);
+    let mut other = BrokerConfig::new("data", "127.0.0.1:0");
+    other.set("log.segment.bytes", "200").expect("it is valid");
+    other.set("log.retention.minutes", "7").expect("it is valid");
+    let (same, held_back) = settings.restarted(&other);
+    assert_eq!((segment_bytes(&same), held_back), (100, vec!["log.retention.minutes"]));
+}

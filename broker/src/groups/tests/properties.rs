@@ -69,6 +69,8 @@ struct Client {
     /// Members the leader is to assign to.
     members: Vec<JoinedMember>,
     parked: Option<WaiterId>,
+    /// The newcomer it is among those that came under its instance id, counted from 1.
+    newcomer: usize,
 }
 
 struct World {
@@ -82,6 +84,8 @@ struct World {
     gone: Vec<String>,
     /// Member id last admitted under each instance id.
     holders: HashMap<&'static str, String>,
+    /// How many have come under each instance id without a member id.
+    newcomers: HashMap<&'static str, usize>,
     /// Commits under way, oldest first: the offset, and the client whose transaction it is in.
     commits: Vec<(WaiterId, i64, Option<usize>)>,
     /// The last that was confirmed; offsets committed grow, so that the largest is the last.
@@ -107,6 +111,7 @@ impl World {
             admitted: HashMap::new(),
             gone: Vec::new(),
             holders: HashMap::new(),
+            newcomers: HashMap::new(),
             commits: Vec::new(),
             confirmed: None,
             pending: HashMap::new(),
@@ -142,6 +147,7 @@ impl World {
         }
         self.clients[client].parked = Some(join.waiter);
         self.waiting.push(join.waiter);
+        self.note_newcomer(client);
         self.harness.join(join);
     }
 
@@ -172,7 +178,7 @@ impl World {
         match self.harness.heartbeat_static(&member_id, INSTANCES[client], generation) {
             ErrorCode::None | ErrorCode::RebalanceInProgress => self.must_be_current(&member_id, generation),
             ErrorCode::UnknownMemberId => self.begin_anew(client),
-            ErrorCode::FencedInstanceId => self.must_be_replaced(client),
+            ErrorCode::FencedInstanceId => self.must_be_replaced(client, !member_id.is_empty()),
             ErrorCode::IllegalGeneration => assert_ne!(generation, self.generation),
             // The group is being deleted.
             ErrorCode::CoordinatorNotAvailable => {}

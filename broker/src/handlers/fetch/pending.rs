@@ -82,7 +82,9 @@ impl PendingFetch {
 
     fn answer(&self, responder: Responder, mut search: Search) {
         let mut slices = Vec::new();
-        if answer::take_from_memory(&self.origin.broker.fetches, &mut search, &mut slices) && !search.looks_for_aborted() {
+        if answer::take_from_memory(&self.origin.broker.fetches, &mut search, &mut slices)
+            && !search.looks_for_aborted()
+        {
             answer::send(responder, &self.origin, search, &slices);
             return;
         }

@@ -24,6 +24,13 @@ fn fill(partition: &Arc<Partition>, count: i64) {
     wait_until_durable(partition, last);
 }
 
+/// Deletes below `offset`, as if where the log starts had been written down.
+fn delete_records(partition: &Arc<Partition>, offset: i64) -> Result<i64, LogError> {
+    let start = partition.plan_start(offset);
+    partition.end_plan(true);
+    start
+}
+
 fn wait_until_durable(partition: &Arc<Partition>, offset: i64) {
     let (tell, told) = mpsc::channel();
     partition.when_durable(offset, Box::new(move |result| tell.send(result.is_ok()).expect("sends")));
@@ -51,7 +58,7 @@ fn the_partition_answers_while_the_names_of_deleted_segments_are_synced() {
     let disk = SimulatedDisk::new();
     let partition = partition(&disk, Durability::Sync);
     fill(&partition, 60);
-    assert_eq!(partition.delete_records(40).expect("deletes"), 40);
+    assert_eq!(delete_records(&partition, 40).expect("deletes"), 40);
     let held = disk.hold_syncs_of("/data/t-0");
     let removing = Arc::clone(&partition);
     let removing = thread::spawn(move || removing.remove_segments(NOW_MS));
@@ -63,12 +70,26 @@ fn the_partition_answers_while_the_names_of_deleted_segments_are_synced() {
 }
 
 #[test]
+fn a_start_that_could_not_be_written_down_is_nobodys() {
+    let partition = partition(&SimulatedDisk::new(), Durability::Sync);
+    fill(&partition, 60);
+    for (offset, is_durable, expected) in [(40, false, 0), (20, true, 20), (30, false, 20), (-1, true, 60)] {
+        let planned = partition.plan_start(offset).expect("plans");
+        assert_eq!(partition.checkpoint().log_start_offset, Some(planned), "it is to be written down");
+        assert!(partition.offsets().log_start_offset < planned, "and not to be seen before");
+        partition.end_plan(is_durable);
+        assert_eq!(partition.offsets().log_start_offset, expected, "planned at {offset}");
+        assert_eq!(partition.checkpoint().log_start_offset.unwrap_or(0), expected, "planned at {offset}");
+    }
+}
+
+#[test]
 fn thousands_of_segments_are_deleted_in_the_end() {
     let disk = SimulatedDisk::new();
     let config = LogConfig { segment_bytes: 14, file_delete_delay_ms: 0, ..config() };
     let partition = partition_with(&disk, Durability::Sync, config);
     fill(&partition, 500);
-    assert_eq!(partition.delete_records(-1).expect("deletes"), 500);
+    assert_eq!(delete_records(&partition, -1).expect("deletes"), 500);
     assert_eq!(partition.remove_segments(NOW_MS).expect("removes"), 499, "all but the active one");
     let left = disk.list(&PathBuf::from("/data/t-0")).expect("lists");
     assert!(left.len() <= 6, "their files are gone: {left:?}");
@@ -113,7 +134,7 @@ fn retention_that_is_quicker_than_compaction_only_ends_its_round() {
     let compacting = Arc::clone(&partition);
     let compacting = thread::spawn(move || compacting.compact(1 << 20, NOW_MS, &AtomicBool::new(false)));
     wait_until_held(&cleaned);
-    partition.delete_records(30).expect("deletes");
+    delete_records(&partition, 30).expect("deletes");
     assert!(partition.remove_segments(NOW_MS).expect("removes") > 0);
     cleaned.release();
     assert!(matches!(compacting.join().expect("ends"), Err(CompactionError::Stopped)));
@@ -171,7 +192,7 @@ fn a_deleted_partition_never_shows_what_was_made_under_its_name() {
         let read = deleted.read(0, 1 << 20, from, Isolation::ReadUncommitted);
         assert!(matches!(read, Err(LogError::Deleted)));
     }
-    assert!(matches!(deleted.delete_records(1), Err(LogError::Deleted)));
+    assert!(matches!(delete_records(&deleted, 1), Err(LogError::Deleted)));
 }
 
 #[test]
@@ -184,7 +205,7 @@ fn no_records_are_deleted_of_a_partition_that_is_offline() {
     let (tell, told) = mpsc::channel();
     partition.when_durable(next_offset, Box::new(move |result| tell.send(result.is_ok()).expect("sends")));
     assert!(!told.recv_timeout(LONG).expect("is told"));
-    assert!(matches!(partition.delete_records(2), Err(LogError::Offline(_))));
+    assert!(matches!(delete_records(&partition, 2), Err(LogError::Offline(_))));
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use pillion_broker::{Broker, BrokerConfig, BrokerObserver, DataDirectoryError, Disk, RealDisk, RunningBroker, StartError, StopError};
+use pillion_broker::{
+    Broker, BrokerConfig, BrokerObserver, DataDirectoryError, Disk, RealDisk, RunningBroker, StartError, StopError,
+};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 

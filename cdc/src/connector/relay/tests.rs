@@ -3,12 +3,15 @@ use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 use opentelemetry::global::BoxedTracer;
+use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry::trace::noop::NoopTracer;
 use opentelemetry::trace::{SpanId, SpanKind, Status, TracerProvider};
+use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData, ResourceMetrics};
+use opentelemetry_sdk::metrics::{InMemoryMetricExporter, SdkMeterProvider};
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 use pillion_trace_context::TracingSpanContext;
 
-use super::Relay;
+use super::{Measures, Relay};
 use crate::connector::row::RowPosition;
 use crate::lsn::Lsn;
 use crate::publish::{Delivered, PublishError};
@@ -126,4 +129,38 @@ fn without_telemetry_the_rows_own_context_goes_on_unchanged() {
     assert!(relay.start(&mut event, &position(), COMMIT_TIME_MICROS, &Arc::default()).is_none());
     assert_eq!(event, before);
     assert_eq!(traceparent(&event), context);
+}
+
+/// Sums of a counter by its attributes.
+fn sums(exporter: &InMemoryMetricExporter, name: &str) -> Vec<String> {
+    let finished = exporter.get_finished_metrics().unwrap();
+    let metrics = finished.iter().flat_map(ResourceMetrics::scope_metrics).flat_map(|scope| scope.metrics());
+    let mut found = Vec::new();
+    for metric in metrics.filter(|metric| metric.name() == name) {
+        if let AggregatedMetrics::U64(MetricData::Sum(sum)) = metric.data() {
+            found.extend(sum.data_points().map(|point| {
+                let attribute = |name: &str| point.attributes().find(|one| one.key.as_str() == name);
+                let text = |name: &str| attribute(name).map(|one| one.value.to_string()).unwrap_or_default();
+                format!("{} {}: {}", text("messaging.destination.name"), text("error.type"), point.value())
+            }));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn rows_are_counted_whether_they_carry_a_context_or_not_once_metrics_are_asked_for() {
+    let exporter = InMemoryMetricExporter::default();
+    let provider = SdkMeterProvider::builder().with_periodic_exporter(exporter.clone()).build();
+    let relay = Relay::with_tracer(BoxedTracer::new(Box::new(NoopTracer::new())), "relay-1");
+    let relay = Relay { measures: Some(Measures::new(&provider.meter("test"))), ..relay };
+    let rows = Arc::new(AtomicU64::new(1));
+    let start = || relay.start(&mut event(None), &position(), COMMIT_TIME_MICROS, &rows).expect("it is measured");
+    start().delivered(&Delivered { partition: 0, offset: 1 });
+    start().delivered(&Delivered { partition: 1, offset: 1 });
+    start().failed(&PublishError::Refused("no".into()));
+    provider.force_flush().unwrap();
+    let expected = ["outbox.event.order : 2", "outbox.event.order refused: 1"];
+    assert_eq!(sums(&exporter, "messaging.client.sent.messages"), expected);
 }

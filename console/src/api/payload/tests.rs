@@ -18,8 +18,7 @@ fn what_is_long_is_cut_between_characters() {
 
 #[test]
 fn a_trace_is_known_by_its_header() {
-    let header =
-        |key: &str, value: &str| Header { key: key.into(), value: Some(bytes::Bytes::from(value.to_owned())) };
+    let header = |key: &str, value: &str| Header { key: key.into(), value: Some(bytes::Bytes::from(value.to_owned())) };
     let id = "4bf92f3577b34da6a3ce929d0e0e4736";
     let whole = format!("00-{id}-00f067aa0ba902b7-01");
     assert_eq!(trace_id(&header("traceparent", &whole)).as_deref(), Some(id));

@@ -16,8 +16,20 @@ impl World {
         assert!(!self.gone.iter().any(|gone| gone == member_id), "{member_id} is taken for current, but is gone");
     }
 
-    pub(super) fn must_be_replaced(&mut self, client: usize) {
-        assert!(INSTANCES[client].is_some(), "only an instance id can be fenced");
+    /// A client that joins without a member id takes the place of whoever came under its instance id before.
+    pub(super) fn note_newcomer(&mut self, client: usize) {
+        let Some(instance_id) = INSTANCES[client].filter(|_| self.clients[client].member_id.is_empty()) else { return };
+        let newcomers = self.newcomers.entry(instance_id).or_default();
+        *newcomers += 1;
+        self.clients[client].newcomer = *newcomers;
+    }
+
+    /// Who is fenced has an instance id, and, if it `has_come` under that, is not the one who came last: nobody is fenced
+    /// by himself.
+    pub(super) fn must_be_replaced(&mut self, client: usize, has_come: bool) {
+        let instance_id = INSTANCES[client].expect("only an instance id can be fenced");
+        let newest = self.newcomers.get(instance_id).copied().unwrap_or_default();
+        assert!(!has_come || self.clients[client].newcomer < newest, "{instance_id} is fenced by itself");
         self.begin_anew(client);
     }
 
@@ -91,11 +103,12 @@ impl World {
                     offers_other: self.clients[client].offers_other,
                     members: answer.members,
                     parked: None,
+                    newcomer: self.clients[client].newcomer,
                 };
             }
             ErrorCode::MemberIdRequired => self.clients[client].member_id = answer.member_id.to_string(),
             ErrorCode::UnknownMemberId => self.begin_anew(client),
-            ErrorCode::FencedInstanceId => self.must_be_replaced(client),
+            ErrorCode::FencedInstanceId => self.must_be_replaced(client, true),
             ErrorCode::RebalanceInProgress | ErrorCode::CoordinatorNotAvailable => {}
             other => panic!("a join is never answered with {other} here"),
         }
@@ -112,7 +125,7 @@ impl World {
                 assert!(answer.assignment.is_empty() || answer.assignment == expected, "somebody else's assignment");
             }
             ErrorCode::UnknownMemberId => self.begin_anew(client),
-            ErrorCode::FencedInstanceId => self.must_be_replaced(client),
+            ErrorCode::FencedInstanceId => self.must_be_replaced(client, !member_id.is_empty()),
             ErrorCode::IllegalGeneration | ErrorCode::RebalanceInProgress | ErrorCode::CoordinatorNotAvailable => {}
             other => panic!("a sync is never answered with {other} here"),
         }

@@ -8,7 +8,8 @@ const hint = document.getElementById("hint");
 const match = location.pathname.match(/^\/traces\/([0-9a-f]{32})\/?$/i);
 const traceId = match && match[1].toLowerCase();
 const colours = new Map();
-const open = new Set();
+// Spans whose details are open; the address names the one that was opened last.
+const open = new Set([location.hash.slice(1)].filter((id) => /^[0-9a-f]{16}$/.test(id)));
 let shown = "";
 
 function element(tag, properties = {}, ...children) {
@@ -118,7 +119,7 @@ function eventBox(event) {
 
 function linkLine(link) {
   const here = link.traceId === traceId;
-  return element("p", { class: "mono" }, here ? `span ${link.spanId} of this trace` : element("a", { href: `/traces/${link.traceId}` }, `${link.traceId} span ${link.spanId}`));
+  return element("p", { class: "mono" }, here ? `span ${link.spanId} of this trace` : element("a", { href: `/traces/${link.traceId}#${link.spanId}` }, `${link.traceId} span ${link.spanId}`));
 }
 
 function details(span, by) {
@@ -160,6 +161,7 @@ function spanRow(span, depth, whole) {
       } else {
         open.add(span.spanId);
         row.after(details(span, by));
+        history.replaceState(null, "", `#${span.spanId}`);
       }
       row.setAttribute("aria-expanded", String(open.has(span.spanId)));
     },

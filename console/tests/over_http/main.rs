@@ -1,0 +1,7 @@
+//! The console as browsers and scrapers meet it: over HTTP, looking at a real broker.
+
+mod api;
+mod boundaries;
+mod deploy;
+mod metrics;
+mod scene;
