@@ -100,7 +100,10 @@ async fn a_registration_is_one_trace_over_storefront_customer_and_loyalty() -> R
 
     let client = shop.postgres.connect().await?;
     let context: String = client.query_one("SELECT tracingspancontext FROM customers.outbox", &[]).await?.get(0);
-    assert!(context.contains("baggage=tenant=acme"), "baggage passes through both services: {context}");
+    assert!(
+        context.contains("baggage") && context.contains("tenant=acme"),
+        "baggage passes through both services: {context}"
+    );
     Ok(())
 }
 
