@@ -63,6 +63,12 @@ impl OtlpReceiver {
         format!("http://{}", self.address)
     }
 
+    /// Every span, as far as they have come.
+    #[must_use]
+    pub fn all(&self) -> Vec<ReceivedSpan> {
+        self.spans.lock().map(|spans| spans.clone()).unwrap_or_default()
+    }
+
     /// The spans of one trace, as far as they have come.
     #[must_use]
     pub fn trace(&self, trace_id: &[u8]) -> Vec<ReceivedSpan> {

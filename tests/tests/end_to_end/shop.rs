@@ -97,6 +97,13 @@ async fn a_registration_is_one_trace_over_storefront_customer_and_loyalty() -> R
     assert!(is_within(&story, &labels), "{labels:#?}");
     let spans = receiver.trace(&hex(TRACE_ID));
     assert!(spans.iter().any(|received| received.label() == "customer: INSERT customers"), "the SQL is in the trace");
+
+    let client = shop.postgres.connect().await?;
+    let context: String = client.query_one("SELECT tracingspancontext FROM customers.outbox", &[]).await?.get(0);
+    assert!(
+        context.contains("baggage") && context.contains("tenant=acme"),
+        "baggage passes through both services: {context}"
+    );
     Ok(())
 }
 
@@ -199,7 +206,8 @@ const HISTORY: &str = "SELECT * FROM history.orders ORDER BY order_id";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_history_shows_every_order_in_whatever_order_events_come_and_a_replay_gives_the_same() -> Result<()> {
-    let shop = Shop::open(&[]).await?;
+    let receiver = OtlpReceiver::start().await?;
+    let shop = traced_shop(&receiver).await?;
     let customer = register(&shop).await?;
     let (mut good, mut bad) = (Vec::new(), Vec::new());
     for style in ["choreographed", "orchestrated"] {
@@ -243,6 +251,15 @@ async fn the_history_shows_every_order_in_whatever_order_events_come_and_a_repla
     let rebuilt = shop.run("history", &["--rebuild"]).await?;
     assert!(rebuilt.status.success(), "{}", String::from_utf8_lossy(&rebuilt.stderr));
     assert_eq!(table(&shop, HISTORY).await?, before);
+
+    // The replay has read many events at a time: such a span belongs to none of their traces, and links to each.
+    let batch = wait_for("the span of a batch", || async {
+        let is_batch = |received: &ReceivedSpan| received.service == "history" && received.span.links.len() > 1;
+        Ok(receiver.all().into_iter().find(is_batch))
+    })
+    .await?;
+    assert!(batch.span.parent_span_id.is_empty() && batch.span.name.starts_with("process outbox.event."));
+    assert_eq!(batch.attribute("messaging.batch.message_count"), Some(batch.span.links.len().to_string()));
     Ok(())
 }
 

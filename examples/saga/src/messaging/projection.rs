@@ -4,7 +4,9 @@
 //! Invariant: what has been built is what the records below the positions say, at every moment, whoever has moved the
 //! positions and however often an instance was killed.
 
-use std::collections::{BTreeMap, HashSet};
+mod positions;
+
+use std::collections::HashSet;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -15,7 +17,6 @@ use rdkafka::message::Message;
 use rdkafka::{Offset, TopicPartitionList};
 use tokio::task::block_in_place;
 use tokio::time::timeout;
-use tokio_postgres::Row;
 use tokio_util::sync::CancellationToken;
 use tracing::instrument::WithSubscriber as _;
 use tracing::subscriber::NoSubscriber;
@@ -23,12 +24,12 @@ use tracing::{Span, error, warn};
 
 use super::spans::{batch_span, process_span};
 use super::{Event, EventKind, event};
-use crate::database::{Database, begin, commit, execute, query};
+use crate::database::{Database, begin, commit};
 use crate::topics;
 use crate::traced::Traced as _;
+use positions::Positions;
 
-/// The table of the positions, which belongs into the service's schema.
-pub const POSITIONS_TABLE: &str = include_str!("../../sql/positions.sql");
+pub use positions::{POSITIONS_TABLE, rewind};
 
 /// Records of one transaction at most: as many as a span may have links.
 const BATCH_MAX: usize = super::LINKS_MAX;
@@ -55,9 +56,6 @@ pub struct Projection<'a> {
     /// Holds the positions.
     pub database: &'a Database,
 }
-
-/// The offset to be read next, by topic and partition.
-type Positions = BTreeMap<(String, i32), i64>;
 
 /// When reading ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,7 +155,7 @@ impl Projection<'_> {
         build: &impl AsyncFn(&Transaction<'_>, &[Event]) -> Result<()>,
     ) -> Result<()> {
         let partitions = partitions(consumer, topics)?;
-        let mut positions = self.positions(&partitions).await?;
+        let mut positions = positions::load(self.database, &partitions).await?;
         assign(consumer, &positions)?;
         let mut said = Said::default();
         while end == End::Never || said.ended.len() < partitions.len() {
@@ -171,21 +169,17 @@ impl Projection<'_> {
                     is_ours
                 }
                 // Looking is not worth a span.
-                Err(_) => self.still_at(&positions).with_subscriber(NoSubscriber::default()).await?,
+                Err(_) => {
+                    positions::are_still(self.database, &positions).with_subscriber(NoSubscriber::default()).await?
+                }
             };
             if !is_ours {
-                positions = self.positions(&partitions).await?;
+                positions = positions::load(self.database, &partitions).await?;
                 said.ended.clear();
                 assign(consumer, &positions)?;
             }
         }
         Ok(())
-    }
-
-    async fn still_at(&self, positions: &Positions) -> Result<bool> {
-        let connection = self.database.connection().await?;
-        let rows = query(&connection, "SELECT topic, partition, next_offset FROM positions", &[]).await?;
-        Ok(read_positions(&rows)?.iter().all(|(key, offset)| positions.get(key).is_none_or(|here| here == offset)))
     }
 
     /// `false`, and nothing has changed, when somebody else has moved the positions: another instance, or a rebuild.
@@ -197,35 +191,13 @@ impl Projection<'_> {
     ) -> Result<bool> {
         let mut connection = self.database.connection().await?;
         let transaction = begin(&mut connection).await?;
-        let lock = "SELECT topic, partition, next_offset FROM positions ORDER BY topic, partition FOR UPDATE";
-        let locked = read_positions(&query(&transaction, lock, &[]).await?)?;
-        if locked.iter().any(|(key, offset)| positions.get(key).is_some_and(|here| here != offset)) {
+        if !positions::lock(&transaction, positions).await? {
             return Ok(false);
         }
         build(&transaction, &batch.events).await?;
-        let (topics, partitions): (Vec<&str>, Vec<i32>) =
-            batch.behind.keys().map(|(topic, partition)| (topic.as_str(), *partition)).unzip();
-        let offsets: Vec<i64> = batch.behind.values().copied().collect();
-        let advance = "UPDATE positions SET next_offset = behind.next_offset
-             FROM unnest($1::text[], $2::integer[], $3::bigint[]) AS behind (topic, partition, next_offset)
-             WHERE positions.topic = behind.topic AND positions.partition = behind.partition";
-        execute(&transaction, advance, &[&topics, &partitions, &offsets]).await?;
+        positions::advance(&transaction, &batch.behind).await?;
         commit(transaction).await?;
         Ok(true)
-    }
-
-    async fn positions(&self, partitions: &[(String, i32)]) -> Result<Positions> {
-        let connection = self.database.connection().await?;
-        let (topics, numbers): (Vec<&str>, Vec<i32>) =
-            partitions.iter().map(|(topic, partition)| (topic.as_str(), *partition)).unzip();
-        let begin = "INSERT INTO positions (topic, partition, next_offset)
-             SELECT topic, partition, 0 FROM unnest($1::text[], $2::integer[]) AS new (topic, partition)
-             ON CONFLICT DO NOTHING";
-        execute(&connection, begin, &[&topics, &numbers]).await?;
-        let rows = query(&connection, "SELECT topic, partition, next_offset FROM positions", &[]).await?;
-        let mut positions = read_positions(&rows)?;
-        positions.retain(|key, _| partitions.contains(key));
-        Ok(positions)
     }
 
     /// Waits for a record or the end of a partition, and takes along what has already arrived.
@@ -282,20 +254,6 @@ impl Projection<'_> {
             }
         }
     }
-}
-
-/// Sets the positions back to the beginning, in the transaction that empties what was built.
-///
-/// # Errors
-/// When the database refuses or does not answer in time.
-pub async fn rewind(transaction: &Transaction<'_>) -> Result<()> {
-    execute(transaction, "UPDATE positions SET next_offset = 0", &[]).await?;
-    Ok(())
-}
-
-fn read_positions(rows: &[Row]) -> Result<Positions> {
-    let position = |row: &Row| Ok(((row.try_get("topic")?, row.try_get("partition")?), row.try_get("next_offset")?));
-    rows.iter().map(position).collect()
 }
 
 fn partitions(consumer: &StreamConsumer, topics: &[String]) -> Result<Vec<(String, i32)>> {
