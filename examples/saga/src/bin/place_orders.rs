@@ -29,11 +29,14 @@ const ORDERS: [(&str, i64, &str); 3] = [
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
+    // The workspace builds its HTTP client without one; only a second installation would fail.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let shop = HttpClient::new(&variable("SHOP_URL", "http://127.0.0.1:8080".to_owned())?)?;
     let mut placed = Vec::new();
     for style in ["choreographed", "orchestrated"] {
         for (sku, amount_cents, expected) in ORDERS {
-            let order = json!({ "customer": "ada", "sku": sku, "quantity": 1, "amountCents": amount_cents, "style": style });
+            let order =
+                json!({ "customer": "ada", "sku": sku, "quantity": 1, "amountCents": amount_cents, "style": style });
             let answer = shop.post("/orders", "/orders", &order).await?;
             ensure!(answer.status.is_success(), "the storefront answered {}: {}", answer.status, answer.body);
             placed.push((style, sku, expected, answer.body));
