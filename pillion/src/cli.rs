@@ -76,7 +76,7 @@ enum Command {
     Consume(consume::Arguments),
     Log(log::Arguments),
     Status(status::Arguments),
-    Config(config::Arguments),
+    Config(Box<config::Arguments>),
     Bench(bench::Arguments),
     Version(version::Arguments),
     Generate(generate::Arguments),

@@ -41,7 +41,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Check(Check),
+    Check(Box<Check>),
     Keys(Keys),
 }
 

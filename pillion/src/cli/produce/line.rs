@@ -74,7 +74,7 @@ impl Template {
     pub(super) fn record(&self, line: Vec<u8>) -> Result<ProducerRecord> {
         let line = Bytes::from(line);
         let (key, value) = match &self.form {
-            Form::Json => return self.from_json(&line),
+            Form::Json => return self.read_json(&line),
             Form::Value => (self.key.clone(), line),
             Form::KeyAndValue(separator) => {
                 let Some(at) = find(&line, separator.as_bytes()) else {
@@ -87,7 +87,7 @@ impl Template {
         Ok(self.with(key, value, None, Vec::new()))
     }
 
-    fn from_json(&self, line: &Bytes) -> Result<ProducerRecord> {
+    fn read_json(&self, line: &Bytes) -> Result<ProducerRecord> {
         let wrong = || format!("a line is no JSON object as `pillion consume --json` prints it: {:?}", beginning(line));
         let document: Document = serde_json::from_slice(line).with_context(wrong)?;
         let bytes = |text: Option<Text>| text.map(Text::bytes).transpose().with_context(wrong);
