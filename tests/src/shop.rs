@@ -199,12 +199,16 @@ impl Shop {
     }
 }
 
+/// Below the ports that systems give to outgoing connections: one of those would be in the way of a restart.
+const PORTS: std::ops::Range<u16> = 12_000..32_000;
+
 /// A port for each, which nobody else has at the moment.
 fn free_addresses(names: impl Iterator<Item = &'static str>) -> Result<BTreeMap<&'static str, String>> {
     let mut held = Vec::new();
     let mut addresses = BTreeMap::new();
     for name in names {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let free = std::iter::repeat_with(|| TcpListener::bind(("127.0.0.1", rand::random_range(PORTS))));
+        let listener = free.take(1_000).find_map(Result::ok).context("no port is free")?;
         addresses.insert(name, listener.local_addr()?.to_string());
         held.push(listener);
     }
