@@ -40,7 +40,10 @@ impl Arguments {
             let asked = http_exchange::get(&self.console, &path, Duration::from_secs(self.timeout)).await;
             let answer = asked.with_context(|| format!("no console answers on {}", self.console))?;
             match answer.status {
-                200 => Ok(println!("ready")),
+                200 => {
+                    println!("ready");
+                    Ok(())
+                }
                 503 => bail!("not ready: {}", answer.body.trim()),
                 other => bail!("{} answers {path} with {other}: is it a pillion's console?", self.console),
             }
