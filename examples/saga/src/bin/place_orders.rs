@@ -33,7 +33,8 @@ async fn main() -> Result<()> {
     let mut placed = Vec::new();
     for style in ["choreographed", "orchestrated"] {
         for (sku, amount_cents, expected) in ORDERS {
-            let order = json!({ "customer": "ada", "sku": sku, "quantity": 1, "amountCents": amount_cents, "style": style });
+            let order =
+                json!({ "customer": "ada", "sku": sku, "quantity": 1, "amountCents": amount_cents, "style": style });
             let answer = shop.post("/orders", "/orders", &order).await?;
             ensure!(answer.status.is_success(), "the storefront answered {}: {}", answer.status, answer.body);
             placed.push((style, sku, expected, answer.body));
