@@ -148,7 +148,7 @@ impl Projection<'_> {
         }
     }
 
-    /// One for each set of positions: a client that is sent elsewhere may still hand out records it has fetched before,
+    /// One for each set of positions: a client that is sent elsewhere might hand out records it has fetched before,
     /// and those in between would be skipped.
     fn consumer(&self, end: End) -> Result<StreamConsumer> {
         let consumer = topics::client(self.bootstrap_servers)
