@@ -3,7 +3,7 @@
 import { Chart } from "./chart.js";
 import { Table, Tiles, h, link, setText, tag } from "./dom.js";
 import { count, several } from "./format.js";
-import { fetchJson } from "./server.js";
+import { fetchJson, refresh } from "./server.js";
 import { pager } from "./topics.js";
 
 const PAGE = 100;
@@ -24,11 +24,11 @@ export function groups(query) {
     { title: "Topics", class: "number optional", text: (group) => count(group.topics) },
     { title: "Behind", class: "number", text: (group) => count(group.lag) },
   ], { key: (group) => group.name, label: "Consumer groups", empty: "" });
-  const more = pager((step) => { skip = Math.max(0, skip + step * PAGE); update(); });
+  const more = pager((step) => { skip = Math.max(0, skip + step * PAGE); refresh(); });
   search.addEventListener("input", () => {
     skip = 0;
     history.replaceState(null, "", search.value ? `#/groups?search=${encodeURIComponent(search.value)}` : "#/groups");
-    update();
+    refresh();
   });
 
   async function update() {

@@ -4,7 +4,7 @@ import { Table, facts, h, link, outside, setText } from "./dom.js";
 import { bytes, count, time } from "./format.js";
 import { show, short } from "./payload.js";
 import { produceDialog } from "./produce.js";
-import { fetchJson } from "./server.js";
+import { fetchJson, refresh } from "./server.js";
 import { tabs } from "./topics.js";
 
 const endings = {
@@ -53,7 +53,7 @@ export function messages(name, query, settings) {
 
   function search() {
     history.replaceState(null, "", `#/topic/${encodeURIComponent(name)}/messages${fields.query()}`);
-    dispatchEvent(new Event("pillion:refresh"));
+    refresh();
   }
   fields.element.addEventListener("submit", (event) => { event.preventDefault(); search(); });
   fields.element.addEventListener("change", search);

@@ -1,5 +1,8 @@
 // Asks pillion.
 
+// Has the view look again at once.
+export const refresh = () => dispatchEvent(new Event("pillion:refresh"));
+
 export class Refusal extends Error {
   constructor(status, message) {
     super(message);

@@ -2,7 +2,7 @@
 
 import { Table, Tiles, h, link, setText, tag } from "./dom.js";
 import { bytes, count, rate, several } from "./format.js";
-import { fetchJson } from "./server.js";
+import { fetchJson, refresh } from "./server.js";
 
 const PAGE = 100;
 
@@ -22,12 +22,12 @@ export function topics(query) {
       if (offline && !cell.firstChild) cell.append(tag(`${offline} offline`, "bad"));
     } },
   ], { key: (topic) => topic.name, label: "Topics", empty: "" });
-  const more = pager((step) => { skip = Math.max(0, skip + step * PAGE); update(); });
+  const more = pager((step) => { skip = Math.max(0, skip + step * PAGE); refresh(); });
   const element = h("div", {}, h("h1", {}, "Topics"), h("div", { class: "bar" }, search, total), table.element, more.element);
   search.addEventListener("input", () => {
     skip = 0;
     history.replaceState(null, "", search.value ? `#/topics?search=${encodeURIComponent(search.value)}` : "#/topics");
-    update();
+    refresh();
   });
   if (query.has("focus")) queueMicrotask(() => search.focus());
   let asked = 0;

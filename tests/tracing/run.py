@@ -204,7 +204,8 @@ def check_ratio(backend, pillion):
 
         # The one asked for came last: when it is whole the others have come, or never will.
         def look():
-            traces = {normal(id): spans for id, spans in backend.traces(began).items()}
+            found = {normal(id): spans for id, spans in backend.traces(began).items()}
+            traces = {id: spans for id, spans in found.items() if id in [*placed, refused, asked_for]}
             last = traces.get(asked_for)
             return traces if last and ended(last, "OrderConfirmed") and all(map(is_whole, traces.values())) else None
         traces = wait_for("the traces that are kept", look)

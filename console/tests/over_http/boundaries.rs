@@ -80,8 +80,8 @@ async fn nothing_is_written_unless_it_is_allowed_and_asked_by_the_page() {
 async fn a_taken_default_gives_way_and_a_taken_choice_fails() {
     let first = console(&[]).await;
     let taken = first.address().to_string();
-    let mut config = pillion_console::ConsoleConfig::default();
-    config.listen = Some(taken.clone());
+    let mut config =
+        pillion_console::ConsoleConfig { listen: Some(taken.clone()), ..pillion_console::ConsoleConfig::default() };
     let second = pillion_console::Console::start(&config).await.unwrap().unwrap();
     assert_ne!(second.address(), first.address());
     config.set("ui.listen", &taken).unwrap();

@@ -46,7 +46,7 @@ pub(super) fn run_adjusted(
         settings.log_format = settings.log_format.or(Some(LogFormat::Human));
     }
     if kind == Kind::Tool {
-        settings.export = None;
+        (settings.export, settings.metrics) = (None, None);
     }
     adjust(&mut settings);
     // Kept until everything has ended, so that the last spans leave.

@@ -34,6 +34,10 @@ pub(super) const TOPICS: [&str; 9] = [
 /// As many as the services would make.
 pub(super) const PARTITIONS: i32 = 3;
 
+/// Below this much free space the broker refuses records. By default it is five per cent of the disk, which on a full
+/// laptop would be no demo.
+const FREE_BYTES_MIN: u64 = 64 * 1024 * 1024;
+
 /// Bound of a request to the broker.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -224,8 +228,10 @@ fn configuration(
         statuses.push(config.status.clone());
         named_connectors.push(NamedConnector { name: (*name).to_owned(), config, is_bootstrap_given: false });
     }
+    let mut broker = BrokerConfig::new(PathBuf::from(data), listen);
+    broker.free_bytes_min = Some(FREE_BYTES_MIN);
     let configuration = Configuration {
-        broker: Some(BrokerConfig::new(PathBuf::from(data), listen)),
+        broker: Some(broker),
         connector: None,
         named_connectors,
         is_bootstrap_given: false,

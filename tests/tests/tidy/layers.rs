@@ -14,7 +14,7 @@ struct Layer {
     never: &'static [&'static str],
 }
 
-const LAYERS: [Layer; 12] = [
+const LAYERS: [Layer; 13] = [
     Layer { folder: "wire/derive", may: &[], never: &[] },
     Layer { folder: "wire", may: &["pillion-wire-derive"], never: &[] },
     Layer { folder: "client", may: &["pillion-wire"], never: &["pillion-cdc"] },
@@ -38,6 +38,7 @@ const LAYERS: [Layer; 12] = [
         ],
         never: &[],
     },
+    Layer { folder: "testing", may: &["pillion-broker"], never: &["pillion-cdc"] },
     Layer { folder: "outbox", may: &[], never: &["pillion-broker", "pillion-cdc", "pillion-client"] },
     Layer {
         folder: "examples/outbox/rust",

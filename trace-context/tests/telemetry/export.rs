@@ -258,3 +258,33 @@ fn nothing_is_started_without_an_endpoint() {
     let settings = TelemetrySettings::from_lookup("pillion", "1.2.3", |_| None).unwrap();
     assert!(SpanPipeline::start(&settings).unwrap().is_none());
 }
+
+#[tokio::test]
+async fn spans_that_somebody_has_decided_on_are_sent_whatever_the_ratio_unless_the_sampler_says_never() {
+    let mut collector = Collector::start().await;
+    let ratio = [("OTEL_TRACES_SAMPLER", "parentbased_traceidratio"), ("OTEL_TRACES_SAMPLER_ARG", "0")];
+    let pipeline = start(&collector.endpoint(), &ratio);
+    pipeline.tracer().start("undecided").end();
+    pipeline.decided_tracer().unwrap().start("decided").end();
+    assert_eq!(flush_and_shut_down(pipeline).await, SpanCounts { exported: 1, dropped: 0 });
+    let received = collector.received(1).await;
+    let names: Vec<_> = received.iter().flat_map(|request| request.spans()).map(|span| span.name.as_str()).collect();
+    assert_eq!(names, ["decided"]);
+    let never = start(&collector.endpoint(), &[("OTEL_TRACES_SAMPLER", "always_off")]);
+    assert!(never.decided_tracer().is_none());
+}
+
+#[tokio::test]
+async fn limits_of_the_environment_hold_for_what_is_sent() {
+    let mut collector = Collector::start().await;
+    let limits = [("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "1"), ("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "3")];
+    let pipeline = start(&collector.endpoint(), &limits);
+    let mut span = pipeline.tracer().start("work");
+    span.set_attributes([KeyValue::new("first", "12345"), KeyValue::new("second", "x")]);
+    span.end();
+    flush_and_shut_down(pipeline).await;
+    let received = collector.received(1).await;
+    let span = received[0].spans().next().unwrap();
+    assert_eq!(span.attributes.len(), 1);
+    assert_eq!(string_of(&span.attributes, "first"), Some("123"));
+}

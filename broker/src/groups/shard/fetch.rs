@@ -9,6 +9,9 @@ use super::GroupShard;
 /// One topic of a group's committed offsets: its name, and partition and offset in order of partition.
 pub(crate) type FetchedTopic<'a> = (&'a Arc<str>, Vec<(i32, &'a CommittedOffset)>);
 
+/// A topic a group has committed offsets of: its name, and partition and offset in order of partition.
+pub(crate) type CommittedTopic = (Arc<str>, Vec<(i32, i64)>);
+
 impl GroupShard {
     /// `None` for what was never committed, which is answered as offset −1.
     pub(crate) fn committed(&self, group_id: &str, topic: &str, partition: i32) -> Option<&CommittedOffset> {
@@ -26,7 +29,7 @@ impl GroupShard {
     }
 
     /// What a group has committed of its first `topics_max` topics by name: partition and offset.
-    pub(crate) fn committed_by_topic(&self, group_id: &str, topics_max: usize) -> Vec<(Arc<str>, Vec<(i32, i64)>)> {
+    pub(crate) fn committed_by_topic(&self, group_id: &str, topics_max: usize) -> Vec<CommittedTopic> {
         let of_topic = |(topic, partitions): (&Arc<str>, &std::collections::BTreeMap<i32, PlacedOffset>)| {
             let offset = |(partition, placed): (&i32, &PlacedOffset)| (*partition, placed.committed.offset);
             (Arc::clone(topic), partitions.iter().map(offset).collect())

@@ -31,6 +31,7 @@ function colour(service) {
 }
 
 function duration(us) {
+  if (us === 0) return "0";
   if (us < 1000) return `${us.toFixed(us < 10 ? 1 : 0)} µs`;
   if (us < 1e6) return `${(us / 1000).toFixed(us < 1e4 ? 2 : us < 1e5 ? 1 : 0)} ms`;
   return `${(us / 1e6).toFixed(2)} s`;
