@@ -64,6 +64,14 @@ enum End {
     OfTopic,
 }
 
+/// Why reading ends.
+enum Left {
+    /// There is no more.
+    AtEnd,
+    /// Another instance, or a rebuild, has moved the positions.
+    Elsewhere,
+}
+
 /// Events that are acted upon together.
 #[derive(Default)]
 struct Batch {
@@ -126,7 +134,24 @@ impl Projection<'_> {
         end: End,
         build: &impl AsyncFn(&Transaction<'_>, &[Event]) -> Result<()>,
     ) -> Result<()> {
-        let consumer: StreamConsumer = topics::client(self.bootstrap_servers)
+        topics::create(self.bootstrap_servers, topics).await?;
+        loop {
+            let consumer = self.consumer(end)?;
+            match self.read_on(&consumer, topics, end, build).await {
+                Ok(Left::AtEnd) => return Ok(()),
+                Ok(Left::Elsewhere) => (),
+                Err(error) => {
+                    error!(error = %format_args!("{error:#}"), "reading on from the positions in the database");
+                    tokio::time::sleep(RETRY_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// One for each set of positions: a client that is sent elsewhere might hand out records it has fetched before,
+    /// and those in between would be skipped.
+    fn consumer(&self, end: End) -> Result<StreamConsumer> {
+        let consumer = topics::client(self.bootstrap_servers)
             .set("client.id", self.name)
             // The client asks for one; nothing is committed to it.
             .set("group.id", self.name)
@@ -138,22 +163,17 @@ impl Projection<'_> {
             .set("fetch.wait.max.ms", "100")
             .set("fetch.error.backoff.ms", "100")
             .create()?;
-        topics::create(self.bootstrap_servers, topics).await?;
-        while let Err(error) = self.read_on(&consumer, topics, end, build).await {
-            error!(error = %format_args!("{error:#}"), "reading on from the positions in the database");
-            tokio::time::sleep(RETRY_PAUSE).await;
-        }
-        Ok(())
+        Ok(consumer)
     }
 
-    /// From the positions in the database until the end, if there is one.
+    /// From the positions in the database until the end, if there is one, or until somebody else has moved them.
     async fn read_on(
         &self,
         consumer: &StreamConsumer,
         topics: &[String],
         end: End,
         build: &impl AsyncFn(&Transaction<'_>, &[Event]) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<Left> {
         let partitions = partitions(consumer, topics)?;
         let mut positions = positions::load(self.database, &partitions).await?;
         assign(consumer, &positions)?;
@@ -174,12 +194,10 @@ impl Projection<'_> {
                 }
             };
             if !is_ours {
-                positions = positions::load(self.database, &partitions).await?;
-                said.ended.clear();
-                assign(consumer, &positions)?;
+                return Ok(Left::Elsewhere);
             }
         }
-        Ok(())
+        Ok(Left::AtEnd)
     }
 
     /// `false`, and nothing has changed, when somebody else has moved the positions: another instance, or a rebuild.
