@@ -5,6 +5,7 @@
 #
 #   tests/compose/run.sh                       needs docker with compose v2, python3, and nothing else
 #   KEEP=1 tests/compose/run.sh                leaves it running, for a look around
+#   PREBUILT=1 tests/compose/run.sh            takes the images pillion and pillion-saga as they are
 #   BROKER=kafka:9092 COMPOSE_PROFILES=kafka tests/compose/run.sh      with Apache Kafka in place of pillion's broker
 #   COMPOSE_PROFILES=metrics tests/compose/run.sh                      and Prometheus
 set -euo pipefail
@@ -37,7 +38,9 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-docker compose --profile tools build
+if [ -z "${PREBUILT:-}" ]; then
+    docker compose --profile tools build
+fi
 began=$(date +%s%3N)
 docker compose up --wait --wait-timeout 600
 echo "from images to all healthy: $(($(date +%s%3N) - began)) ms"

@@ -139,6 +139,12 @@ async fn a_paused_database_is_a_500_within_five_seconds_and_a_red_span_with_the_
     });
     let exceptions = failed.await.with_context(|| shop.log())?;
     assert!(exceptions[0].to_lowercase().contains("timeout"), "{exceptions:?}");
+    let calls = receiver
+        .trace(&hex(TRACE_ID))
+        .into_iter()
+        .filter(|received| received.service == "storefront" && received.span.kind == SpanKind::Client as i32);
+    let codes: Vec<_> = calls.map(|received| received.span.status.map(|status| status.code)).collect();
+    assert_eq!(codes, [Some(2)], "the storefront's call is an error, too");
 
     // Afterwards it works as before.
     register(&shop).await?;

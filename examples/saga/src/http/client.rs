@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use opentelemetry::trace::Status;
 use reqwest::{Method, StatusCode};
 use serde::Serialize;
 use serde_json::Value;
 use tracing::{Span, info_span};
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 use crate::trace_context;
 use crate::traced::Traced as _;
@@ -79,6 +81,10 @@ impl HttpClient {
             let response = request.send().await.with_context(|| format!("{url} does not answer"))?;
             let status = response.status();
             Span::current().record("http.response.status_code", status.as_u16());
+            if status.is_client_error() || status.is_server_error() {
+                // For the one who asked each of them is a failure (semantic conventions of HTTP client spans).
+                Span::current().set_status(Status::error(status.to_string()));
+            }
             let text = response.text().await.with_context(|| format!("{url} broke off its answer"))?;
             Ok::<_, anyhow::Error>(Answer { status, body: serde_json::from_str(&text).unwrap_or(Value::Null) })
         };
