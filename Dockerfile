@@ -3,7 +3,7 @@
 # The images of this repository:
 #
 #   docker build -t pillion .                      the broker and the connector, one binary
-#   docker build -t pillion-saga --target saga .   the example's services; the first argument names one
+#   docker build -t pillion-saga --target saga .   the example's services; the argument names one
 #
 # Ports of `pillion`: what its listeners are told, 9092 by custom, and 9180 for its page, /metrics, /healthz and /readyz.
 # What a Kafka client is told to connect to is the address after `=`: --listener INTERNAL://0.0.0.0:9092=pillion:9092
@@ -19,13 +19,13 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target,sharing=locked \
     cargo build --release --locked --package pillion --package pillion-saga \
  && mkdir -p /image/data && bash deploy/image-root.sh /image/pillion target/release/pillion \
- && bash deploy/image-root.sh /image/saga $(bash deploy/image-root.sh --services target/release)
+ && bash deploy/image-root.sh /image/saga target/release/shop
 
 FROM scratch AS saga
 COPY --from=build /image/saga/ /
 USER 10001:10001
 EXPOSE 8080
-CMD ["order"]
+ENTRYPOINT ["shop"]
 
 FROM scratch AS pillion
 COPY --from=build /image/pillion/ /

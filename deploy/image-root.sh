@@ -3,15 +3,7 @@
 # the web's certificate authorities, a user and an empty /tmp. The Dockerfile runs it where the programs were built.
 #
 #   deploy/image-root.sh DIRECTORY PROGRAM…
-#   deploy/image-root.sh --services DIRECTORY     prints the example's services that were built there
 set -euo pipefail
-
-if [[ $1 == --services ]]; then
-  for source in "$(dirname "$0")"/../examples/saga/src/bin/*; do
-    echo "$2/$(basename "$source" .rs)"
-  done
-  exit
-fi
 
 root=$1
 shift

@@ -57,6 +57,16 @@ pub fn command(name: &str) -> Result<Command> {
     Ok(command)
 }
 
+/// A command for one of the example's services, likewise: all of them are one program.
+///
+/// # Errors
+/// As [`path`].
+pub fn service(name: &str) -> Result<Command> {
+    let mut command = command("shop")?;
+    command.arg(name);
+    Ok(command)
+}
+
 impl Program {
     /// Starts a program and waits for its first line of output.
     ///

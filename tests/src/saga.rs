@@ -209,7 +209,7 @@ fn command(
     data: &std::path::Path,
     service: &str,
 ) -> Result<tokio::process::Command> {
-    let mut command = program::command(service)?;
+    let mut command = program::service(service)?;
     command.env("KAFKA_BOOTSTRAP_SERVERS", broker).env("MAIL_DIRECTORY", data.join("mails"));
     if WITH_STATE.contains(&service) {
         let mut url = database_url(postgres, service);

@@ -150,7 +150,7 @@ impl Shop {
     }
 
     fn command(&self, program: &str) -> Result<Command> {
-        let mut command = program::command(program)?;
+        let mut command = program::service(program)?;
         command.env("DATABASE_URL", self.postgres.url());
         command.env("KAFKA_BOOTSTRAP_SERVERS", self.address(BROKER));
         for (service, schema) in SERVICES {

@@ -30,12 +30,12 @@ const WORKERS_DEFAULT: usize = 4;
 const WORKERS_MAX: usize = 64;
 
 impl Settings {
-    /// Reads the process's environment and arguments.
+    /// Reads the process's environment, and its arguments behind the service's name.
     ///
     /// # Errors
     /// When an argument is unknown or a variable cannot be understood; the text says what to do.
     pub fn read() -> Result<Settings> {
-        Settings::from(std::env::args().skip(1), environment)
+        Settings::from(arguments(), environment)
     }
 
     /// The same for a program with flags of its own; answers those that are given.
@@ -43,8 +43,7 @@ impl Settings {
     /// # Errors
     /// As [`Settings::read`].
     pub fn read_with(flags: &[&str]) -> Result<(Settings, Vec<String>)> {
-        let (own, others): (Vec<_>, Vec<_>) =
-            std::env::args().skip(1).partition(|argument| flags.contains(&argument.as_str()));
+        let (own, others): (Vec<_>, Vec<_>) = arguments().partition(|argument| flags.contains(&argument.as_str()));
         Ok((Settings::from(others.into_iter(), environment)?, own))
     }
 
@@ -83,6 +82,11 @@ impl Settings {
         }
         Ok(&self.database_url)
     }
+}
+
+/// Those behind the program and the name of the service.
+fn arguments() -> impl Iterator<Item = String> {
+    std::env::args().skip(2)
 }
 
 /// A variable of one service only, such as `PAYMENT_DELAY_MS`.

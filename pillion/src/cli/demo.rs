@@ -19,10 +19,9 @@ Examples:
   pillion demo --fault=db-paused    shows what happens when something goes wrong
   OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4317 pillion demo      traces go to Jaeger
 
-Needs the programs of the example services (storefront, order, payment, inventory, mailer,
-customer, loyalty, history) beside this binary; `make demo` builds them. Two orders succeed, one
-of them led by the order service; the third wants an item that is not in stock, so that its
-payment is refunded.")]
+Needs the program `shop`, which all of the example's services are, beside this binary; `make
+demo` builds it. Two orders succeed, one of them led by the order service; the third wants an
+item that is not in stock, so that its payment is refunded.")]
 pub(super) struct Arguments {
     /// Exit after the orders: 0 when every event arrived in order, 1 otherwise
     #[arg(long)]

@@ -51,6 +51,9 @@ pub(super) const PROGRAMS: [ServiceProgram; 8] = [
 /// Where requests go.
 pub(super) const FRONT: &str = "storefront";
 
+/// The program that all services are; its first argument says which.
+const PROGRAM: &str = "shop";
+
 /// Bound of making a service's tables, and of a service's start.
 const START_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -106,14 +109,12 @@ impl Programs {
                 own.parent().context("this program is in no directory")?.to_owned()
             }
         };
-        for ServiceProgram { name, .. } in PROGRAMS {
-            if !directory.join(name).is_file() {
-                bail!(
-                    "the example service `{name}` is not in {}: build it (`make demo`, or `cargo build --release -p \
-                     pillion-saga`), or say where it is with --services-dir",
-                    directory.display()
-                );
-            }
+        if !directory.join(PROGRAM).is_file() {
+            bail!(
+                "the example's services, the program `{PROGRAM}`, are not in {}: build them (`make demo`, or `cargo \
+                 build --release -p pillion-saga`), or say where they are with --services-dir",
+                directory.display()
+            );
         }
         Ok(Self { directory })
     }
@@ -172,8 +173,9 @@ impl Programs {
         let log_path = surroundings.log_directory.join(format!("{name}.log"));
         let log = File::options().create(true).append(true).open(&log_path);
         let log = log.with_context(|| format!("cannot write {}", log_path.display()))?;
-        let mut command = Command::new(self.directory.join(name));
+        let mut command = Command::new(self.directory.join(PROGRAM));
         command
+            .arg(name)
             .env("DATABASE_URL", surroundings.database_urls.get(name).map_or("", String::as_str))
             .env("KAFKA_BOOTSTRAP_SERVERS", &surroundings.bootstrap_servers)
             .env("HTTP_LISTEN", "127.0.0.1:0")

@@ -5,8 +5,8 @@ use pillion_tests::program;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_demo_shows_its_orders_in_both_styles_and_ends_with_success() -> Result<()> {
-    // Builds the services' programs are looked for beside the demo's own.
-    program::path("order")?;
+    // The services are looked for beside the demo's own program.
+    program::path("shop")?;
     let output = program::command("pillion")?.args(["demo", "--once"]).output().await?;
     let (shown, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{shown}\n{said}");
@@ -38,7 +38,7 @@ const FAULTS: [(&str, &[&str]); 6] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_fault_on_request_is_shown_and_ends_as_it_must() -> Result<()> {
-    program::path("mailer")?;
+    program::path("shop")?;
     for (fault, expected) in FAULTS {
         let arguments = ["demo", "--once", "--fault", fault];
         let output = program::command("pillion")?.args(arguments).output().await?;

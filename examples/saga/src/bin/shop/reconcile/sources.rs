@@ -9,9 +9,9 @@ use pillion_saga::settings::{Settings, variable};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use crate::buckets::{Aggregate, Hours};
-use crate::findings::Details;
-use crate::records::{Order, Payment, Records, Reservation, Shown, StockCount};
+use crate::reconcile::buckets::{Aggregate, Hours};
+use crate::reconcile::findings::Details;
+use crate::reconcile::records::{Order, Payment, Records, Reservation, Shown, StockCount};
 
 const HOUR_MS: i64 = 3_600_000;
 

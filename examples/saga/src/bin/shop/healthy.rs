@@ -9,7 +9,8 @@ use std::time::Duration;
 /// For each of connecting, sending and reading.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-fn main() -> ExitCode {
+/// Asks, and says why not.
+pub(crate) fn main() -> ExitCode {
     let listen = std::env::var("HTTP_LISTEN").unwrap_or_default();
     match ask(&listen) {
         Ok(true) => ExitCode::SUCCESS,

@@ -14,8 +14,8 @@ use tracing::instrument::WithSubscriber as _;
 use tracing::subscriber::NoSubscriber;
 use uuid::Uuid;
 
-use crate::accounts;
-use crate::earning::{Earned, earned};
+use crate::loyalty::accounts;
+use crate::loyalty::earning::{Earned, earned};
 
 /// How often an account may turn out to have changed before the cause is tried again later.
 const ATTEMPTS: usize = 10;

@@ -27,8 +27,8 @@ use pillion_saga::telemetry;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::findings::{Finding, Repair};
-use crate::sources::Sources;
+use crate::reconcile::findings::{Finding, Repair};
+use crate::reconcile::sources::Sources;
 
 const JSON: &str = "--json";
 const REPAIR: &str = "--repair";
@@ -46,7 +46,8 @@ struct Look {
     findings: Vec<Finding>,
 }
 
-fn main() -> ExitCode {
+/// Compares, reports and, when told to, mends; the exit code says what was found.
+pub(crate) fn main() -> ExitCode {
     // Whoever runs it by hand wants the report, and errors.
     let left = Mutex::new(None);
     let outcome = Settings::read_with(&[JSON, REPAIR]).and_then(|(settings, flags)| {

@@ -1,7 +1,7 @@
 //! Places a few orders as a person would at the storefront, waits until each saga has ended, and says how: the traces of
 //! both styles, of success and of compensation, are there to look at afterwards.
 //!
-//!     SHOP_URL=http://127.0.0.1:8080 place_orders
+//!     SHOP_URL=http://127.0.0.1:8080 shop place-orders
 //!
 //! Exit code 0 when every saga ended as expected.
 
@@ -27,8 +27,12 @@ const ORDERS: [(&str, i64, &str); 3] = [
     ("bicycle", 2_000_000, "ABORTED"),
 ];
 
+/// Places them and waits.
+///
+/// # Errors
+/// When a saga does not end, or not as expected.
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<()> {
+pub(crate) async fn main() -> Result<()> {
     // The workspace builds its HTTP client without one; only a second installation would fail.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let shop = HttpClient::new(&variable("SHOP_URL", "http://127.0.0.1:8080".to_owned())?)?;

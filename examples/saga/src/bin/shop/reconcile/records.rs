@@ -8,8 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use uuid::Uuid;
 
-use crate::findings::{Details, Finding, Kind, Record};
-use crate::sources::Sources;
+use crate::reconcile::findings::{Details, Finding, Kind, Record};
+use crate::reconcile::sources::Sources;
 
 /// Of the order service.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -23,7 +23,11 @@ const TABLES: &str = include_str!("../../../sql/history.sql");
 /// Orders of one answer at most, and unless the caller asks for fewer.
 const ORDERS_MAX: i64 = 100;
 
-fn main() -> Result<()> {
+/// Runs the service until it is told to stop.
+///
+/// # Errors
+/// When the settings are wrong, or what it needs is not to be had.
+pub(crate) fn main() -> Result<()> {
     let (settings, flags) = Settings::read_with(&["--rebuild"])?;
     telemetry::run("history", run(&settings, !flags.is_empty()))
 }

@@ -15,8 +15,8 @@ use serde_json::json;
 use tracing::info_span;
 use uuid::Uuid;
 
-use crate::findings::{Details, Finding, Record, Repair};
-use crate::sources::Sources;
+use crate::reconcile::findings::{Details, Finding, Record, Repair};
+use crate::reconcile::sources::Sources;
 
 /// Sees to everything that a program can mend. Each repair is a trace of its own.
 ///

@@ -16,9 +16,9 @@ use pillion_saga::settings::{Settings, variable};
 use pillion_saga::telemetry;
 use serde_json::Value;
 
-use crate::upstream::Upstream;
+use crate::storefront::upstream::Upstream;
 
-const PAGE: &str = include_str!("page.html");
+const PAGE: &str = include_str!("storefront/page.html");
 
 /// Longer bodies are refused.
 const BODY_BYTES_MAX: usize = 16 * 1024;
@@ -32,7 +32,11 @@ struct Services {
     loyalty: Upstream,
 }
 
-fn main() -> Result<()> {
+/// Runs the service until it is told to stop.
+///
+/// # Errors
+/// When the settings are wrong, or what it needs is not to be had.
+pub(crate) fn main() -> Result<()> {
     let settings = Settings::read()?;
     telemetry::run("storefront", run(&settings))
 }

@@ -29,7 +29,11 @@ const BODY_BYTES_MAX: usize = 16 * 1024;
 /// Characters of a name, and of an e-mail address (RFC 5321: 64 before and 255 behind the sign).
 const TEXT_MAX: usize = 320;
 
-fn main() -> Result<()> {
+/// Runs the service until it is told to stop.
+///
+/// # Errors
+/// When the settings are wrong, or what it needs is not to be had.
+pub(crate) fn main() -> Result<()> {
     let settings = Settings::read()?;
     telemetry::run("customer", run(&settings))
 }

@@ -27,11 +27,15 @@ use pillion_saga::settings::Settings;
 use pillion_saga::telemetry;
 use serde_json::json;
 
-use crate::granting::Granting;
+use crate::loyalty::granting::Granting;
 
 const TABLES: &str = include_str!("../../../sql/loyalty.sql");
 
-fn main() -> Result<()> {
+/// Runs the service until it is told to stop.
+///
+/// # Errors
+/// When the settings are wrong, or what it needs is not to be had.
+pub(crate) fn main() -> Result<()> {
     let (settings, flags) = Settings::read_with(&["--rebuild"])?;
     telemetry::run("loyalty", run(&settings, !flags.is_empty()))
 }

@@ -1,5 +1,0 @@
-//! The mailer service's program.
-
-fn main() -> anyhow::Result<()> {
-    pillion_saga::mailer::main()
-}
