@@ -19,6 +19,8 @@ import urllib.request
 import browser
 
 PATIENCE_S = 180
+# Those that every order's trace passes through: the last two hear of it when its mail is sent.
+SERVICES = {"storefront", "order", "pillion", "payment", "inventory", "mailer", "loyalty", "customer"}
 
 
 class Demo:
@@ -88,8 +90,7 @@ def check_order(base, pictures):
             trace = fetch(f"{base}/api/traces/{one['traceId']}")
             known = {span["spanId"] for span in trace["all"]}
             roots = [span for span in trace["all"] if span["parentSpanId"] not in known]
-            consumers = {span["service"] for span in trace["all"] if span["kind"] == "consumer"}
-            if len(roots) == 1 and len(consumers) >= 3 and "pillion" in trace["services"]:
+            if len(roots) == 1 and SERVICES <= set(trace["services"]):
                 return trace
         return None
     trace = wait_for("an order's whole trace", look, DEMO)
@@ -99,7 +100,7 @@ def check_order(base, pictures):
     page = f"{base}/traces/{trace['traceId']}#{link['spanId']}"
     shown = browser.dom(page)
     services = {html.unescape(name) for name in re.findall(r'data-service="([^"]*)"', shown)}
-    assert services == set(trace["services"]), (services, trace["services"])
+    assert set(trace["services"]) <= services, (services, trace["services"])
     assert shown.count('class="row') >= len(trace["all"]), "every span has its row"
     assert f'id="details-{link["spanId"]}"' in shown and "messaging.destination.name" in shown, "the span named is open"
     if pictures:
