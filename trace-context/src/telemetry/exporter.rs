@@ -53,22 +53,28 @@ impl SpanExporter {
 }
 
 fn grpc(settings: &CollectorSettings) -> Result<opentelemetry_otlp::SpanExporter, TelemetryError> {
-    let mut builder = opentelemetry_otlp::SpanExporter::builder()
-        .with_tonic()
-        .with_endpoint(&settings.endpoint)
-        .with_timeout(settings.timeout)
-        .with_metadata(metadata(settings));
+    let builder = over_grpc(opentelemetry_otlp::SpanExporter::builder().with_tonic(), settings)?;
+    builder.build().map_err(|source| TelemetryError::Exporter { endpoint: settings.endpoint.clone(), source })
+}
+
+/// An exporter's builder, of spans or of metrics, with where and how to reach the collector by gRPC.
+pub(super) fn over_grpc<B: WithExportConfig + WithTonicConfig>(
+    builder: B,
+    settings: &CollectorSettings,
+) -> Result<B, TelemetryError> {
+    let mut builder =
+        builder.with_endpoint(&settings.endpoint).with_timeout(settings.timeout).with_metadata(metadata(settings));
     if settings.gzip {
         builder = builder.with_compression(Compression::Gzip);
     }
     if let Some(tls) = &settings.tls {
         builder = builder.with_tls_config(tls_config(tls)?);
     }
-    builder.build().map_err(|source| TelemetryError::Exporter { endpoint: settings.endpoint.clone(), source })
+    Ok(builder)
 }
 
 /// The headers of gRPC's requests.
-pub(super) fn metadata(settings: &CollectorSettings) -> MetadataMap {
+fn metadata(settings: &CollectorSettings) -> MetadataMap {
     let mut metadata = MetadataMap::new();
     for (name, value) in &settings.headers {
         // The settings hold only pairs that can be sent.
@@ -80,7 +86,7 @@ pub(super) fn metadata(settings: &CollectorSettings) -> MetadataMap {
 }
 
 /// TLS of gRPC's connection.
-pub(super) fn tls_config(settings: &TlsSettings) -> Result<ClientTlsConfig, TelemetryError> {
+fn tls_config(settings: &TlsSettings) -> Result<ClientTlsConfig, TelemetryError> {
     let read = |path: &PathBuf| {
         std::fs::read(path).map_err(|source| TelemetryError::Certificate { path: path.clone(), source })
     };

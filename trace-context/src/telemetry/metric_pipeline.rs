@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use opentelemetry::InstrumentationScope;
 use opentelemetry::metrics::{Meter, MeterProvider as _};
-use opentelemetry_otlp::{Compression, WithExportConfig as _, WithTonicConfig as _};
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
 use opentelemetry_sdk::metrics::data::ResourceMetrics;
@@ -21,7 +20,7 @@ use tokio::sync::watch;
 use tokio_util::context::TokioContext;
 
 use super::TelemetryError;
-use super::exporter::{metadata, tls_config};
+use super::exporter::over_grpc;
 use super::otlp_http::OtlpHttp;
 use super::pipeline::resource;
 use super::settings::{CollectorSettings, MetricSettings, Protocol, TelemetrySettings};
@@ -136,18 +135,7 @@ impl Way {
         if settings.protocol == Protocol::HttpProtobuf {
             return Ok(Self::Http(OtlpHttp::new(settings)?));
         }
-        let mut builder = opentelemetry_otlp::MetricExporter::builder()
-            .with_tonic()
-            .with_endpoint(&settings.endpoint)
-            .with_timeout(settings.timeout)
-            .with_metadata(metadata(settings));
-        if settings.gzip {
-            builder = builder.with_compression(Compression::Gzip);
-        }
-        if let Some(tls) = &settings.tls {
-            builder = builder.with_tls_config(tls_config(tls)?);
-        }
-        let built = builder.build();
+        let built = over_grpc(opentelemetry_otlp::MetricExporter::builder().with_tonic(), settings)?.build();
         let failed = |source| TelemetryError::Exporter { endpoint: settings.endpoint.clone(), source };
         Ok(Self::Grpc(built.map_err(failed)?))
     }
